@@ -1,0 +1,206 @@
+package fencehold
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/fencehold/fencehold/driver"
+)
+
+// The backoff of polling, where a backend can neither queue nor notify.
+const (
+	minPoll = 10 * time.Millisecond
+	maxPoll = 50 * time.Millisecond
+)
+
+// pollSlack is added to a holder's remaining time, so that a waiter does not
+// come just before the service has let go.
+const pollSlack = 2 * time.Millisecond
+
+var errWaitOver = errors.New("wait limit is over")
+
+// acquire is the one path to a lease.
+func (m *Mutex) acquire(ctx context.Context, wait bool) (*Lease, error) {
+	c := m.client
+	switch {
+	case m.err != nil:
+		return nil, m.err
+	case ctx.Err() != nil:
+		return nil, contextError(ctx)
+	}
+	if err := c.enter(); err != nil {
+		return nil, err
+	}
+	defer c.working.Done()
+
+	start := time.Now()
+	lazy := &lazyContext{Context: ctx, derive: c.whileOpen}
+	defer lazy.release()
+	grant, err := m.obtain(lazy, wait)
+	if err != nil {
+		return nil, err
+	}
+	return m.accept(lazy, grant, time.Since(start))
+}
+
+// whileOpen derives a context that ends with the client too.
+func (c *Client) whileOpen(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(parent)
+	stop := context.AfterFunc(c.life, func() { cancel(ErrClosed) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+	}
+}
+
+func (m *Mutex) obtain(ctx context.Context, wait bool) (driver.Grant, error) {
+	switch {
+	case !wait:
+		return m.attempt(ctx, m.client.backend.TryAcquire)
+	case m.settings.maxWait != unset:
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, m.settings.maxWait, errWaitOver)
+		defer cancel()
+	}
+	if m.settings.barging {
+		return m.waitOver(ctx, m.poll)
+	}
+	return m.waitOver(ctx, m.standInLine)
+}
+
+// waitOver turns the end of the wait limit into ErrHeld.
+func (m *Mutex) waitOver(ctx context.Context, wait func(context.Context) (driver.Grant, error)) (driver.Grant, error) {
+	grant, err := wait(ctx)
+	if err == nil || !errors.Is(context.Cause(ctx), errWaitOver) || settled(err) && !errors.Is(err, ErrHeld) {
+		return grant, err
+	}
+	if held := new(HeldError); errors.As(err, &held) {
+		return grant, held
+	}
+	return grant, &HeldError{}
+}
+
+// standInLine waits for the front of the local line, and there for the lock.
+func (m *Mutex) standInLine(ctx context.Context) (driver.Grant, error) {
+	line := &m.client.line
+	p := line.join(m.name)
+	defer line.leave(p)
+	if err := p.wait(ctx); err != nil {
+		return driver.Grant{}, err
+	}
+	if queuer, ok := m.client.backend.(driver.Queuer); ok {
+		return m.attempt(ctx, queuer.Acquire)
+	}
+	return m.poll(ctx)
+}
+
+// poll tries again and again.
+func (m *Mutex) poll(ctx context.Context) (driver.Grant, error) {
+	for {
+		grant, err := m.attempt(ctx, m.client.backend.TryAcquire)
+		var held *HeldError
+		if err == nil || !errors.As(err, &held) {
+			return grant, err
+		}
+		if err := m.pause(ctx, held.Remaining); err != nil {
+			return grant, fmt.Errorf("%w: %w", err, held)
+		}
+	}
+}
+
+// pause waits until it is worth trying again.
+func (m *Mutex) pause(ctx context.Context, remaining time.Duration) error {
+	limit := minPoll + rand.N(maxPoll-minPoll)
+	notifier, notifies := m.client.backend.(driver.Notifier)
+	if notifies {
+		limit = time.Second
+	}
+	if remaining > 0 {
+		limit = min(limit, remaining+pollSlack)
+	}
+	pause, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if notifies {
+		if err := notifier.Wait(pause, m.name); err == nil || pause.Err() == nil {
+			return m.afterNotice(ctx, err)
+		}
+	}
+	<-pause.Done()
+	if ctx.Err() != nil {
+		return contextError(ctx)
+	}
+	return nil
+}
+
+// afterNotice goes on after a notice. A notifier that fails is no reason to
+// give up: polling goes on without it.
+func (m *Mutex) afterNotice(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	select {
+	case <-time.After(maxPoll):
+		return nil
+	case <-ctx.Done():
+		return contextError(ctx)
+	}
+}
+
+// attempt asks the backend for one grant under a holder id of its own. If the
+// outcome is unknown it asks once more, which the backend answers with the
+// grant if there was one; what stays unknown is undone.
+func (m *Mutex) attempt(ctx context.Context, ask func(context.Context, driver.Request) (driver.Grant, error)) (driver.Grant, error) {
+	s := m.settings
+	req := driver.Request{
+		Name: m.name, Holder: driver.NewHolder(), Owner: s.owner, Labels: s.labels,
+		TTL: s.ttl, Barging: s.barging, Detached: s.detached,
+	}
+	grant, err := ask(ctx, req)
+	if err != nil && !settled(err) && ctx.Err() == nil {
+		grant, err = ask(ctx, req)
+	}
+	switch {
+	case err == nil:
+		return grant, nil
+	case !settled(err) || ctx.Err() != nil:
+		m.client.undo(driver.Grant{Name: req.Name, Holder: req.Holder, Sent: driver.Now(), TTL: s.ttl}, nothing)
+	}
+	return driver.Grant{}, m.explain(ctx, err)
+}
+
+// explain names what ended an attempt. A context that ended while somebody
+// else held the lock says so in its text.
+func (m *Mutex) explain(ctx context.Context, err error) error {
+	named := classify(ctx, err)
+	if held := new(HeldError); ctx.Err() != nil && errors.As(err, &held) {
+		if errors.Is(context.Cause(ctx), errWaitOver) {
+			return held
+		}
+		return fmt.Errorf("%w, waiting while %s", contextError(ctx), held.Error())
+	}
+	return named
+}
+
+// accept makes a lease of a grant that is still of use.
+func (m *Mutex) accept(ctx context.Context, grant driver.Grant, waited time.Duration) (*Lease, error) {
+	c := m.client
+	switch {
+	case ctx.Err() != nil:
+		c.undo(grant, nothing)
+		return nil, contextError(ctx)
+	case !termOf(grant).holds():
+		c.undo(grant, nothing)
+		return nil, unavailable(fmt.Errorf("the lease of %v ran out while it was being acquired, in %v",
+			grant.TTL, grant.Sent.Elapsed().Round(time.Millisecond)))
+	case c.info.Features.Has(Fencing) && !grant.Token.Valid():
+		c.undo(grant, nothing)
+		return nil, unavailable(fmt.Errorf("granted with token %v, which is not one", grant.Token))
+	}
+	l := newLease(c, m.settings, grant, waited)
+	c.schedule.add(l)
+	l.tellAcquired()
+	return l, nil
+}

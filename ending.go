@@ -1,0 +1,135 @@
+package fencehold
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/fencehold/fencehold/driver"
+)
+
+// finish is the one transition to an end. Whoever comes second changes
+// nothing. The caller holds l.mu.
+func (l *Lease) finish(err error) bool {
+	if l.err != nil {
+		return false
+	}
+	l.err = err
+	for _, cancel := range l.contexts {
+		cancel(err)
+	}
+	l.contexts = nil
+	close(l.done)
+	l.renewal.stop()
+	l.client.schedule.remove(l)
+	return true
+}
+
+// lose ends the lease without a release.
+func (l *Lease) lose(how *LostError) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.loseLocked(how)
+}
+
+func (l *Lease) loseLocked(how *LostError) {
+	err := l.wrap("hold", how)
+	if l.finish(err) {
+		l.tell(l.client.herald.hooks.Lost, slog.LevelWarn, "lease lost", err)
+	}
+}
+
+// look ends the lease if the clocks say that it is over. It is called on a
+// timer and on every use, because the timers of a process that was stopped
+// come late. The caller holds l.mu.
+func (l *Lease) look() {
+	if l.err != nil {
+		return
+	}
+	switch {
+	case l.holdLeft() <= 0:
+		l.loseLocked(&LostError{Reason: ReasonMaxHold, Why: "limit " + l.settings.maxHold.String()})
+	case l.term.over():
+		l.loseLocked(l.expiry())
+	case l.term.doubtful() && !l.renews():
+		l.loseLocked(&LostError{Reason: ReasonExpired, Why: "the wall clock was set forward"})
+	case l.term.doubtful() && l.renewal.request == nil:
+		l.urge()
+	}
+}
+
+// expiry says why time ran out.
+func (l *Lease) expiry() *LostError {
+	switch {
+	case l.renewal.lastErr != nil:
+		return &LostError{Reason: ReasonUnreachable, Err: l.renewal.lastErr}
+	case l.idle():
+		return &LostError{Reason: ReasonExpired, Why: "no progress reported for " + l.settings.progress.String()}
+	case !l.renews():
+		return &LostError{Reason: ReasonExpired, Why: "not renewed"}
+	}
+	return &LostError{Reason: ReasonExpired}
+}
+
+// holdLeft is the time left until the cap of WithMaxHold.
+func (l *Lease) holdLeft() time.Duration {
+	if l.settings.maxHold == unset {
+		return maxDuration
+	}
+	return l.settings.maxHold - l.began.Elapsed()
+}
+
+// renews reports whether the lease renews itself.
+func (l *Lease) renews() bool { return !l.settings.noRenewal }
+
+// idle reports whether the work has stopped reporting.
+func (l *Lease) idle() bool {
+	return l.settings.progress != unset && time.Since(l.progress) >= l.settings.progress
+}
+
+// warn gives the early warning once. The caller holds l.mu.
+func (l *Lease) warn() {
+	if l.warned || l.err != nil {
+		return
+	}
+	l.warned = true
+	if l.warning != nil {
+		close(l.warning)
+	}
+	l.tell(l.client.herald.hooks.Expiring, slog.LevelDebug, "lease is expiring", l.renewal.lastErr)
+}
+
+// calm takes the warning back. The caller holds l.mu.
+func (l *Lease) calm() {
+	if l.warned {
+		l.warned, l.warning = false, nil
+	}
+}
+
+// check asks a backend that can answer at once whether the grant stands.
+func (l *Lease) check(checker driver.Checker) {
+	l.mu.Lock()
+	grant, over := l.grant, l.err != nil
+	l.mu.Unlock()
+	if over {
+		return
+	}
+	if err := checker.Check(grant); err != nil {
+		l.lose(asLost(err))
+	}
+}
+
+// tell queues an event. The caller holds l.mu.
+func (l *Lease) tell(hook func(Event), level slog.Level, text string, err error) {
+	l.client.herald.tell(hook, level, text, func() Event {
+		return Event{
+			Name: l.grant.Name, Holder: l.grant.Holder, Token: l.grant.Token, Owner: l.settings.owner,
+			Wait: l.waited, Held: time.Since(l.granted), Remaining: l.term.left(), Err: err,
+		}
+	})
+}
+
+func (l *Lease) tellAcquired() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.tell(l.client.herald.hooks.Acquired, slog.LevelDebug, "lock acquired", nil)
+}

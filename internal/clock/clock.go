@@ -1,0 +1,74 @@
+// Package clock reads time the way a lease needs it: an interval is never
+// taken for shorter than it was.
+//
+// Go's monotonic clock stops while the machine is suspended
+// (golang/go#24595), and no clock of a virtual machine notices that it was
+// paused until its wall clock is set right. So an [Instant] remembers three
+// readings, and an interval is the longest that any of them admits.
+package clock
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// An Instant is a moment as this process saw it. The zero Instant is no
+// moment at all.
+type Instant struct {
+	at     time.Time     // monotonic and wall clock
+	asleep time.Duration // how long the machine has been suspended since it started; -1 if not read
+	skew   time.Duration // what a test had added to the wall clock
+}
+
+// notRead marks an Instant that trusts the monotonic clock alone.
+const notRead time.Duration = -1
+
+var (
+	wallSkew   atomic.Int64
+	asleepSkew atomic.Int64
+)
+
+// Now reads all clocks, which takes about a microsecond.
+func Now() Instant { return Instant{at: time.Now(), asleep: asleep(), skew: skew()} }
+
+// Monotonic reads the monotonic clock alone, for services that stand still
+// when this machine does.
+func Monotonic() Instant { return Instant{at: time.Now(), asleep: notRead} }
+
+func skew() time.Duration { return time.Duration(wallSkew.Load()) }
+
+func asleep() time.Duration {
+	return readAsleep() + time.Duration(asleepSkew.Load())
+}
+
+// IsZero reports whether i is no moment at all.
+func (i Instant) IsZero() bool { return i.at.IsZero() }
+
+// Time returns i as a time that carries a monotonic reading.
+func (i Instant) Time() time.Time { return i.at }
+
+// Elapsed is the time since i for certain: what the monotonic clock counted,
+// and the time that the machine was suspended.
+func (i Instant) Elapsed() time.Duration {
+	d := time.Since(i.at)
+	if i.asleep != notRead {
+		if slept := asleep() - i.asleep; slept > sleepNoise {
+			d += slept
+		}
+	}
+	return d
+}
+
+// WallElapsed is the time since i by the wall clock. It exceeds Elapsed when
+// the clock was set forward, which is what a virtual machine sees some time
+// after it was paused. An Instant from [Monotonic] does not look, and says 0.
+func (i Instant) WallElapsed() time.Duration {
+	if i.asleep == notRead {
+		return 0
+	}
+	return time.Now().Round(0).Sub(i.at.Round(0)) + skew() - i.skew
+}
+
+// sleepNoise is less than any suspend and more than the time between two
+// clock readings on a busy machine.
+const sleepNoise = 20 * time.Millisecond

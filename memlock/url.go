@@ -1,0 +1,27 @@
+package memlock
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/fencehold/fencehold"
+	"github.com/fencehold/fencehold/driver"
+)
+
+// shared are the servers that URLs name.
+var shared sync.Map
+
+func init() { fencehold.Register("mem", open) }
+
+// open connects to the server that the whole process shares under the URL's
+// name.
+func open(_ context.Context, rawURL string) (driver.Backend, error) {
+	name := strings.TrimPrefix(rawURL, "mem://")
+	if strings.ContainsAny(name, "/?#@") {
+		return nil, fmt.Errorf("%w: memory URL: want mem:// or mem://NAME, nothing more", fencehold.ErrInvalid)
+	}
+	server, _ := shared.LoadOrStore(name, New())
+	return server.(*Server).Backend(), nil
+}
