@@ -32,7 +32,7 @@ func classify(ctx context.Context, err error) error {
 // contextError is the context's error, with its cause where that says more.
 func contextError(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
-	if errors.Is(cause, err) {
+	if settled(cause) || errors.Is(cause, err) {
 		return cause
 	}
 	return fmt.Errorf("%w: %w", err, cause)

@@ -10,8 +10,12 @@ import (
 	"github.com/fencehold/fencehold/driver"
 )
 
-// minBackoff is the pause after the first failed renewal; it doubles.
-const minBackoff = 50 * time.Millisecond
+// minBackoff is the pause after the first failed renewal; it doubles, but a
+// quarter of the time left is never slept away, down to minRetry.
+const (
+	minBackoff = 50 * time.Millisecond
+	minRetry   = 20 * time.Millisecond
+)
 
 // renewal is what a lease knows of its own renewal, under its mutex.
 type renewal struct {
@@ -172,7 +176,7 @@ func (l *Lease) failed(err error) {
 	l.warn()
 	pause := minBackoff << min(l.renewal.failures, 10)
 	if !l.term.pinned {
-		pause = min(pause, l.term.left()/4)
+		pause = min(pause, max(minRetry, l.term.left()/4))
 	}
 	l.renewal.failures++
 	l.renewal.due = time.Now().Add(pause)
@@ -198,13 +202,13 @@ func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 	if err != nil {
 		return l.wrap("extend", err)
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	sending, cancel := context.WithCancel(ctx)
 	defer cancel()
 	grant, ttl, err := l.claim(ctx, cancel, ttl)
 	if err != nil {
 		return err
 	}
-	renewed, err := l.client.backend.Renew(ctx, grant, ttl)
+	renewed, err := l.client.backend.Renew(sending, grant, ttl)
 	l.settle(renewed, err)
 	if over := l.Err(); over != nil {
 		return over

@@ -18,16 +18,14 @@ func (f Fence) String() string {
 // missing or in either order; a token that is not a decimal integer between 1
 // and [MaxToken], an unknown field or a repeated one is an error.
 func Parse(s string) (Fence, error) {
-	token, fields, _ := strings.Cut(s, ";")
-	t, err := parseToken(token)
+	fields := strings.Split(s, ";")
+	t, err := parseToken(fields[0])
 	if err != nil {
 		return Fence{}, err
 	}
 	f := Fence{Token: t}
 	seen := map[string]bool{}
-	for fields != "" {
-		var field string
-		field, fields, _ = strings.Cut(fields, ";")
+	for _, field := range fields[1:] {
 		if err := f.setField(field, seen); err != nil {
 			return Fence{}, err
 		}
@@ -44,9 +42,11 @@ func parseToken(s string) (Token, error) {
 }
 
 func (f *Fence) setField(field string, seen map[string]bool) error {
-	key, raw, _ := strings.Cut(field, "=")
+	key, raw, found := strings.Cut(field, "=")
 	value, err := url.PathUnescape(raw)
 	switch {
+	case !found:
+		return fmt.Errorf("fencing token field %q: must be key=value", field)
 	case err != nil:
 		return fmt.Errorf("fencing token field %q: %w", field, err)
 	case seen[key]:
