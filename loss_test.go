@@ -219,6 +219,7 @@ func TestB03OneFailedRenewalLeavesTime(t *testing.T) {
 			return memlock.Fault{}
 		})
 		time.Sleep(8 * time.Second)
+		synctest.Wait()
 		if !lease.Valid() || failures != 1 {
 			t.Errorf("after %d failed renewals: %v", failures, lease.Err())
 		}
@@ -237,6 +238,7 @@ func TestB03RenewalIsTriedUntilTheEnd(t *testing.T) {
 			return on("renew", memlock.Fault{Err: errNetwork})(c)
 		})
 		<-lease.Done()
+		synctest.Wait()
 		lost := mustBeLost(t, lease.Err(), fencehold.ReasonUnreachable)
 		if attempts < 5 || attempts > 20 {
 			t.Errorf("%d attempts in 2s", attempts)
@@ -296,6 +298,7 @@ func TestB13ReleaseDuringAnOutage(t *testing.T) {
 			t.Errorf("release took %v", d)
 		}
 		next := acquire(t, newClient(t, server), "job")
+		synctest.Wait()
 		if renewals != 0 {
 			t.Errorf("%d renewals after the release began", renewals)
 		}
