@@ -21,45 +21,6 @@ func newClient(tb testing.TB, server *memlock.Server, opts ...fencehold.Option) 
 	return client
 }
 
-// BenchmarkUncontended is one goroutine that takes and releases a free lock.
-func BenchmarkUncontended(b *testing.B) {
-	ctx := context.Background()
-	m := newClient(b, memlock.New()).Mutex("job")
-	for b.Loop() {
-		lease, err := m.Acquire(ctx)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := lease.Release(ctx); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// BenchmarkHandOver is goroutines of one client that pass one lock around.
-func BenchmarkHandOver(b *testing.B) {
-	for _, waiters := range []int{8, 64} {
-		b.Run(fmt.Sprintf("waiters=%d", waiters), func(b *testing.B) {
-			ctx := context.Background()
-			m := newClient(b, memlock.New()).Mutex("job")
-			b.SetParallelism((waiters + runtime.GOMAXPROCS(0) - 1) / runtime.GOMAXPROCS(0))
-			b.RunParallel(func(pb *testing.PB) {
-				for pb.Next() {
-					lease, err := m.Acquire(ctx)
-					if err != nil {
-						b.Error(err)
-						return
-					}
-					if err := lease.Release(ctx); err != nil {
-						b.Error(err)
-						return
-					}
-				}
-			})
-		})
-	}
-}
-
 // BenchmarkHeldLeases holds 10,000 leases and reports what each one costs.
 func BenchmarkHeldLeases(b *testing.B) {
 	const leases = 10_000

@@ -113,20 +113,20 @@ func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 type Reason string
 
 const (
-	// ReasonExpired: the lease ran out, because it was not renewed in time or
+	// ReasonExpired says that the lease ran out, because it was not renewed in time or
 	// not at all.
 	ReasonExpired Reason = "expired"
-	// ReasonDeleted: the lock was removed by somebody who left no word.
+	// ReasonDeleted says that the lock was removed by somebody who left no word.
 	ReasonDeleted Reason = "deleted"
-	// ReasonTakenOver: somebody else holds the lock.
+	// ReasonTakenOver says that somebody else holds the lock.
 	ReasonTakenOver Reason = "taken over"
-	// ReasonRevoked: somebody took the lock away with [Client.Unlock].
+	// ReasonRevoked says that somebody took the lock away with [Client.Unlock].
 	ReasonRevoked Reason = "revoked"
-	// ReasonUnreachable: no renewal came through before the lease ran out.
+	// ReasonUnreachable says that no renewal came through before the lease ran out.
 	ReasonUnreachable Reason = "backend unreachable"
-	// ReasonMaxHold: the limit of [WithMaxHold] was reached.
+	// ReasonMaxHold says that the limit of [WithMaxHold] was reached.
 	ReasonMaxHold Reason = "max hold"
-	// ReasonClosed: the client was closed under the lease.
+	// ReasonClosed says that the client was closed under the lease.
 	ReasonClosed Reason = "client closed"
 )
 

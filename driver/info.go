@@ -21,17 +21,17 @@ type Info struct {
 type Features uint
 
 const (
-	// Fencing: every grant has a token, larger than those of all earlier
+	// Fencing means: every grant has a token, larger than those of all earlier
 	// grants of the name.
 	Fencing Features = 1 << iota
-	// Durable: tokens go on rising across restarts, crashes and power cuts
+	// Durable means: tokens go on rising across restarts, crashes and power cuts
 	// of the service.
 	Durable
-	// FairQueue: waiters are served in the order in which they came.
+	// FairQueue means: waiters are served in the order in which they came.
 	FairQueue
-	// MinHold: a released lock can be kept taken for a while.
+	// MinHold means: a released lock can be kept taken for a while.
 	MinHold
-	// Detached: a grant can outlive the process that asked for it.
+	// Detached means: a grant can outlive the process that asked for it.
 	Detached
 )
 

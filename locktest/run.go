@@ -157,7 +157,7 @@ func mustBe(t *testing.T, err, want error) {
 		fencehold.ErrInvalid, fencehold.ErrClosed, errors.ErrUnsupported, context.Canceled, context.DeadlineExceeded,
 	}
 	for _, outcome := range outcomes {
-		if is := errors.Is(err, outcome); is != (outcome == want) {
+		if is := errors.Is(err, outcome); is != errors.Is(want, outcome) {
 			t.Fatalf("error %q: errors.Is(err, %q) = %v; want only %q", err, outcome, is, want)
 		}
 	}

@@ -30,7 +30,7 @@ func (b *backend) Acquire(ctx context.Context, req driver.Request) (driver.Grant
 	})
 	switch {
 	case lost != nil && w != nil:
-		s.leave(w)
+		_, _ = s.leave(w)
 		return driver.Grant{}, lost
 	case lost != nil:
 		return driver.Grant{}, lost

@@ -1,0 +1,35 @@
+# One entry for everything; .ci/run calls the same targets.
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+MODULES   = $(shell go list -m -f '{{.Dir}}')
+EACH      = set -e; for dir in $(MODULES); do echo "== $${dir\#$(CURDIR)}/"; cd $$dir;
+
+.PHONY: help build lint test conformance bench tidy deps check setup
+help: ## show this list
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+build: ## build the command into bin/
+	go build -trimpath -o bin/fencehold ./cmd/fencehold
+
+lint: ## run the linters over every module
+	@$(EACH) go run $(GOLANGCI) run --config $(CURDIR)/.golangci.yml ./...; done
+
+setup: ## install what the tests need from Debian packages, or say what is missing
+	@scripts/setup.sh
+
+test: setup ## run all tests with the race detector; a skipped test is a failure
+	@scripts/test.sh -race
+
+conformance: setup ## run the conformance suites with all repetitions
+	@FENCEHOLD_CONFORMANCE=full scripts/test.sh -run 'Conformance|Leaks|Crash|Exclusion'
+
+bench: ## run the benchmarks
+	go test -run '^$$' -bench . -benchmem work
+
+tidy: ## tidy every go.mod
+	@$(EACH) go mod tidy; done
+
+deps: ## write deps.txt: every module that each module needs
+	@scripts/deps.sh >deps.txt
+
+check: ## check what CI demands beyond lint and test
+	@scripts/check.sh

@@ -1,0 +1,30 @@
+#!/bin/sh
+# Installs what the tests need and this machine lacks, from Debian packages.
+# Elsewhere, or without the right to install, it says what is missing.
+set -eu
+
+missing=""
+need() { # command, package
+	command -v "$1" >/dev/null 2>&1 || missing="$missing $2"
+}
+need gcc gcc        # the race detector links with cgo
+need flock util-linux
+need ps procps
+need bash bash
+[ -e /usr/include/stdlib.h ] || missing="$missing libc6-dev"
+
+[ -n "$missing" ] || exit 0
+if ! command -v apt-get >/dev/null 2>&1; then
+	echo "missing, named as Debian packages:$missing" >&2
+	echo "install them with this system's package manager and run make again" >&2
+	exit 1
+fi
+if [ "$(id -u)" -ne 0 ]; then
+	echo "missing Debian packages:$missing" >&2
+	echo "run: sudo apt-get install$missing" >&2
+	exit 1
+fi
+echo "installing:$missing"
+apt-get update -q >/dev/null
+# shellcheck disable=SC2086
+DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing >/dev/null
