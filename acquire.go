@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fencehold/fencehold/driver"
+	"github.com/fencehold/fencehold/internal/lazycontext"
 )
 
 // The backoff of polling, where a backend can neither queue nor notify.
@@ -37,8 +38,8 @@ func (m *Mutex) acquire(ctx context.Context, wait bool) (*Lease, error) {
 	defer c.working.Done()
 
 	start := time.Now()
-	lazy := &lazyContext{Context: ctx, derive: c.whileOpen}
-	defer lazy.release()
+	lazy := lazycontext.New(ctx, c.whileOpen)
+	defer lazy.Release()
 	grant, err := m.obtain(lazy, wait)
 	if err != nil {
 		return nil, err
@@ -86,10 +87,10 @@ func (m *Mutex) waitOver(ctx context.Context, wait func(context.Context) (driver
 // standInLine waits for the front of the local line, and there for the lock.
 func (m *Mutex) standInLine(ctx context.Context) (driver.Grant, error) {
 	line := &m.client.line
-	p := line.join(m.name)
-	defer line.leave(p)
-	if err := p.wait(ctx); err != nil {
-		return driver.Grant{}, err
+	place := line.Join(m.name)
+	defer line.Leave(place)
+	if err := place.Wait(ctx); err != nil {
+		return driver.Grant{}, contextError(ctx)
 	}
 	if queuer, ok := m.client.backend.(driver.Queuer); ok {
 		return m.attempt(ctx, queuer.Acquire)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fencehold/fencehold/driver"
 	"github.com/fencehold/fencehold/fence"
+	"github.com/fencehold/fencehold/internal/lineup"
 )
 
 type (
@@ -41,7 +42,7 @@ type Client struct {
 	info     Info
 	settings config
 
-	line     lineup
+	line     lineup.Lineup
 	schedule schedule
 	renewals renewals
 	herald   herald

@@ -307,3 +307,38 @@ func TestContextCarriesTheFence(t *testing.T) {
 		t.Errorf("context of a released lease: %v", context.Cause(late))
 	}
 }
+
+// A context that outlives thousands of leases remembers none of them.
+func TestLeasesLeaveNothingWithTheirParent(t *testing.T) {
+	client := newClient(t, memlock.New())
+	parent, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	spin := func(n int) {
+		for range n {
+			_ = client.Mutex("job").Do(parent, func(context.Context) error { return nil })
+		}
+	}
+	spin(100)
+	before := heapInUse()
+	spin(5000)
+	if grown := heapInUse() - before; grown > 256<<10 {
+		t.Errorf("5,000 leases left %d bytes with their parent context", grown)
+	}
+}
+
+// The client is closed while renewals are due: releasing such a lease does not
+// wait for a renewal that nobody will send.
+func TestReleaseAfterCloseIsQuick(t *testing.T) {
+	bubble(t, func(t *testing.T, server *memlock.Server) {
+		client := newClient(t, server, fencehold.WithTTL(time.Second))
+		lease := acquire(t, client, "job")
+		server.Script(on("renew", memlock.Fault{DropRequest: true}))
+		time.Sleep(400 * time.Millisecond)
+		start := time.Now()
+		_ = client.Close()
+		mustBeLost(t, lease.Release(t.Context()), fencehold.ReasonClosed)
+		if d := time.Since(start); d > time.Second {
+			t.Errorf("close and release took %v", d)
+		}
+	})
+}

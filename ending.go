@@ -14,8 +14,9 @@ func (l *Lease) finish(err error) bool {
 		return false
 	}
 	l.err = err
-	for _, cancel := range l.contexts {
-		cancel(err)
+	for c := range l.contexts {
+		c.cancel(err)
+		c.stop()
 	}
 	l.contexts = nil
 	close(l.done)

@@ -33,7 +33,7 @@ type Lease struct {
 	warning  chan struct{}
 	warned   bool
 	progress time.Time
-	contexts map[*leaseContext]context.CancelCauseFunc
+	contexts map[*leaseContext]struct{}
 	renewal  renewal
 
 	// Guarded by the schedule.

@@ -10,7 +10,9 @@ import (
 // looks at it after a pause learns at once what a late timer would tell later.
 type leaseContext struct {
 	context.Context
-	lease *Lease
+	lease  *Lease
+	cancel context.CancelCauseFunc
+	stop   func() bool // forgets about the parent
 }
 
 // Err ends the lease if its time is over, before it answers.
@@ -25,7 +27,7 @@ func (c *leaseContext) Err() error {
 // it.
 func (l *Lease) Context(parent context.Context) context.Context {
 	inner, cancel := context.WithCancelCause(fence.NewContext(parent, l.Fence()))
-	c := &leaseContext{Context: inner, lease: l}
+	c := &leaseContext{Context: inner, lease: l, cancel: cancel, stop: func() bool { return true }}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.look()
@@ -34,12 +36,13 @@ func (l *Lease) Context(parent context.Context) context.Context {
 		return c
 	}
 	if l.contexts == nil {
-		l.contexts = map[*leaseContext]context.CancelCauseFunc{}
+		l.contexts = map[*leaseContext]struct{}{}
 	}
-	l.contexts[c] = cancel
+	l.contexts[c] = struct{}{}
 	if parent.Done() != nil {
-		// A parent that ends first must not leave its child behind here.
-		context.AfterFunc(parent, func() { l.forget(c) })
+		// Whichever ends first, the lease or the parent, must not leave
+		// anything behind with the other: both may live long.
+		c.stop = context.AfterFunc(parent, func() { l.forget(c) })
 	}
 	return c
 }

@@ -98,7 +98,7 @@ func (l *Lease) afterLoss(ctx context.Context, lost error) error {
 	if how.Reason != ReasonExpired && how.Reason != ReasonUnreachable && how.Reason != ReasonMaxHold {
 		return lost
 	}
-	err := l.client.releaseOnce(ctx, l.snapshot(), 0)
+	err := l.client.releaseOnce(ctx, l.snapshot(), l.keep())
 	if found := new(LostError); how.Reason == ReasonExpired && errors.As(err, &found) {
 		return l.wrap("release", found)
 	}

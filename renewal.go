@@ -61,7 +61,9 @@ func (l *Lease) turn() {
 	}
 	if l.wantsRenewal() && !time.Now().Before(l.renewal.due) {
 		l.renewal.request = &request{done: make(chan struct{})}
-		l.client.renewals.add(l)
+		if !l.client.renewals.add(l) {
+			l.renewal.request = nil
+		}
 	}
 	l.client.schedule.plan(l, l.nextEvent(time.Now()))
 }

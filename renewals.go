@@ -31,15 +31,20 @@ func (r *renewals) init(c *Client) {
 	r.batch, _ = c.backend.(driver.BatchRenewer)
 }
 
-// add queues a lease. It does not block: the caller holds the lease's mutex.
-func (r *renewals) add(l *Lease) {
+// add queues a lease, and reports whether anybody will send it: nobody does once
+// the client is closed. It does not block: the caller holds the lease's mutex.
+func (r *renewals) add(l *Lease) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.queue = append(r.queue, l)
 	if r.workers < maxWorkers && (r.batch == nil || r.workers == 0) && r.client.enter() == nil {
 		r.workers++
 		go r.work()
 	}
+	if r.workers == 0 {
+		return false
+	}
+	r.queue = append(r.queue, l)
+	return true
 }
 
 func (r *renewals) work() {

@@ -2,6 +2,7 @@ package fencehold
 
 import (
 	"context"
+	"slices"
 
 	"github.com/fencehold/fencehold/driver"
 )
@@ -11,7 +12,7 @@ import (
 // right one. It returns [ErrLost] if that grant does not stand any more. A
 // resumed lease is detached. ctx bounds the call.
 func (c *Client) Resume(ctx context.Context, f Fence, opts ...Option) (*Lease, error) {
-	m := c.Mutex(f.Name, append(opts, WithDetached())...)
+	m := c.Mutex(f.Name, slices.Concat(opts, []Option{WithDetached()})...)
 	lease, err := m.resume(ctx, f)
 	return lease, c.wrap("resume", f.Name, err)
 }

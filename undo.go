@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fencehold/fencehold/driver"
+	"github.com/fencehold/fencehold/internal/lazycontext"
 )
 
 // The limits of giving something back: for the caller of Release, for one
@@ -39,8 +40,8 @@ func (c *Client) undo(grant driver.Grant, keep func() time.Duration) {
 
 // releaseOnce makes one attempt to end a grant.
 func (c *Client) releaseOnce(ctx context.Context, grant driver.Grant, keep time.Duration) error {
-	lazy := &lazyContext{Context: ctx, derive: forAttempt}
-	defer lazy.release()
+	lazy := lazycontext.New(ctx, forAttempt)
+	defer lazy.Release()
 	return c.backend.Release(lazy, grant, keep)
 }
 
