@@ -3,7 +3,6 @@ package fencehold_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -357,18 +356,4 @@ func TestCloseWhileAGrantIsOnItsWay(t *testing.T) {
 			t.Error("the grant was left behind")
 		}
 	})
-}
-
-func ExampleMutex_Do() {
-	ctx := context.Background()
-	locks, _ := fencehold.Open(ctx, "mem://")
-	defer locks.Close()
-	err := locks.Mutex("invoices/42").Do(ctx, func(context.Context) error {
-		fmt.Println("nobody else bills invoice 42 now")
-		return nil
-	})
-	fmt.Println(err)
-	// Output:
-	// nobody else bills invoice 42 now
-	// <nil>
 }

@@ -311,8 +311,7 @@ func TestContextCarriesTheFence(t *testing.T) {
 // A context that outlives thousands of leases remembers none of them.
 func TestLeasesLeaveNothingWithTheirParent(t *testing.T) {
 	client := newClient(t, memlock.New())
-	parent, cancel := context.WithCancel(context.Background())
-	defer cancel()
+	parent := t.Context()
 	spin := func(n int) {
 		for range n {
 			_ = client.Mutex("job").Do(parent, func(context.Context) error { return nil })
