@@ -1,0 +1,72 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/fencehold/fencehold"
+	"github.com/fencehold/fencehold/cmd/fencehold/internal/guarded"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) checkCommand() *cobra.Command {
+	var f fenceFlags
+	cmd := &cobra.Command{
+		Use:   "check [flags] [LOCK]",
+		Short: "Ask whether the lock of the run around this command is still held",
+		Long: "Check asks the lock service whether LOCK, by default the one of the run around\n" +
+			"this command, is held under the id of this run. It exits with 0 or 79.",
+		ValidArgsFunction: a.completeLock,
+	}
+	f.declare(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.check(cmd, f, args) }
+	return cmd
+}
+
+func (a *app) check(cmd *cobra.Command, f fenceFlags, args []string) error {
+	if len(args) == 0 {
+		args = []string{os.Getenv(guarded.EnvLock)}
+		if args[0] == "" {
+			return a.usagef("no LOCK, and no %s in the environment", guarded.EnvLock)
+		}
+	}
+	name, err := a.lockName(args)
+	if err != nil {
+		return err
+	}
+	fence, err := f.fence(name)
+	if err != nil {
+		return a.usage(err)
+	}
+	client, err := a.openAround(cmd)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	held, err := client.Inspect(cmd.Context(), name)
+	if err != nil {
+		return err
+	}
+	if !held.Held || held.Holder != fence.Holder || (fence.Token != 0 && fence.Token != held.Token) {
+		return &exitError{codeLost, fmt.Errorf("check %q: not held by %s any more", name, fence.Holder)}
+	}
+	return nil
+}
+
+// openAround connects to the lock service of the run around this command,
+// unless a flag names another one.
+func (a *app) openAround(cmd *cobra.Command) (*fencehold.Client, error) {
+	around := os.Getenv(guarded.EnvBackend)
+	settings, err := a.settings()
+	if err != nil {
+		return nil, err
+	}
+	// The URL in the environment has no password. So the settings count if
+	// they say anything.
+	if around == "" || settings.Origin("url") != "default" {
+		return a.open(cmd.Context())
+	}
+	return fencehold.Open(cmd.Context(), around)
+}

@@ -1,0 +1,215 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/fencehold/fencehold"
+	"github.com/fencehold/fencehold/cmd/fencehold/internal/config"
+	"github.com/fencehold/fencehold/cmd/fencehold/internal/keeper"
+	"github.com/fencehold/fencehold/cmd/fencehold/internal/notice"
+	_ "github.com/fencehold/fencehold/filelock" // the scheme file://
+	_ "github.com/fencehold/fencehold/memlock"  // the scheme mem://
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
+)
+
+// app is one call of the command.
+type app struct {
+	stdin  io.Reader
+	stdout io.Writer
+	stderr io.Writer
+
+	keeper  *keeper.Keeper // started in advance, nil for none
+	quiet   bool
+	verbose bool
+	flags   *pflag.FlagSet // those of the subcommand that was called
+	config  *config.Config // nil before it was needed
+}
+
+// run executes one command line and returns the exit code. The command under
+// "run" has the streams of the process, not those of the app.
+func (a *app) run(ctx context.Context, args []string) int {
+	root := a.tree()
+	root.SetArgs(args)
+	cmd, err := root.ExecuteContextC(ctx)
+	if _, decided := errors.AsType[*exitError](err); !decided && (cmd == root || isCobra(err)) && err != nil {
+		err = &usageError{cmd.CommandPath(), err}
+	}
+	a.report(err)
+	return exitCode(err)
+}
+
+// isCobra reports whether cobra itself refused the command line.
+func isCobra(err error) bool {
+	return err != nil && (strings.HasPrefix(err.Error(), "unknown command") ||
+		strings.HasPrefix(err.Error(), "required flag"))
+}
+
+// report prints err as one line. Only mistakes in the command line are
+// reported to those who want quiet.
+func (a *app) report(err error) {
+	if err == nil || err.Error() == "" {
+		return
+	}
+	level := notice.Normal
+	if exitCode(err) != codeUsage {
+		level = a.level()
+	}
+	notice.New(a.stderr, level, a.logsJSON()).Error(err)
+}
+
+func (a *app) level() notice.Level {
+	switch {
+	case a.quiet:
+		return notice.Quiet
+	case a.verbose:
+		return notice.Verbose
+	}
+	return notice.Normal
+}
+
+func (a *app) logsJSON() bool { return a.config != nil && a.config.Get("log_format") == "json" }
+
+func (a *app) notices() *notice.Printer { return notice.New(a.stderr, a.level(), a.logsJSON()) }
+
+// tree builds the commands.
+func (a *app) tree() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "fencehold",
+		Short: "Run commands under a lock, and look after locks",
+		Long: "Fencehold runs commands under a lock, and looks after locks.\n" +
+			"Without a --url, locks are kept on this machine and need no server.",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return &usageError{cmd.CommandPath(), err}
+	})
+	a.globalFlags(root.PersistentFlags())
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { a.flags = cmd.Flags() }
+	root.AddCommand(
+		a.runCommand(), a.acquireCommand(), a.renewCommand(), a.releaseCommand(), a.checkCommand(),
+		a.lsCommand(), a.inspectCommand(), a.unlockCommand(), a.watchCommand(),
+		a.configCommand(), a.versionCommand(),
+	)
+	root.AddCommand(topics()...)
+	return root
+}
+
+// globalFlags are those that every command takes.
+func (a *app) globalFlags(flags *pflag.FlagSet) {
+	flags.String("url", "", "where the locks are kept; see fencehold help urls (default file://)")
+	flags.String("config", "", "configuration file (default $XDG_CONFIG_HOME/fencehold/config.toml)")
+	flags.String("profile", "", "profile of the configuration file")
+	flags.String("log-format", "text", "messages on standard error: text or json")
+	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print no messages")
+	flags.BoolVarP(&a.verbose, "verbose", "v", false, "print more messages")
+}
+
+// settings loads the configuration, once.
+func (a *app) settings() (*config.Config, error) {
+	if a.config != nil {
+		return a.config, nil
+	}
+	given := map[string]string{}
+	a.flags.Visit(func(f *pflag.Flag) {
+		given[strings.ReplaceAll(f.Name, "-", "_")] = f.Value.String()
+	})
+	c, err := config.Load(config.Source{Flags: given, Getenv: os.Getenv})
+	if err != nil {
+		return nil, err
+	}
+	if f := c.Get("log_format"); f != "text" && f != "json" {
+		return nil, a.invalid(c, "log_format", fmt.Errorf("%q: want text or json", f))
+	}
+	a.config = c
+	return c, nil
+}
+
+// invalid blames whoever set the value of key.
+func (a *app) invalid(c *config.Config, key string, err error) error {
+	err = c.Invalid(key, err)
+	if c.FromFlag(key) {
+		return a.usage(err)
+	}
+	return err
+}
+
+// usage makes err a mistake in the command line.
+func (a *app) usage(err error) error { return &usageError{a.commandPath(), err} }
+
+func (a *app) usagef(format string, args ...any) error { return a.usage(fmt.Errorf(format, args...)) }
+
+func (a *app) commandPath() string {
+	if a.flags == nil || a.flags.Name() == "" {
+		return "fencehold"
+	}
+	return "fencehold " + a.flags.Name()
+}
+
+// open connects to the lock service of the settings. Its close function must
+// be called.
+func (a *app) open(ctx context.Context, opts ...fencehold.Option) (*fencehold.Client, error) {
+	c, err := a.settings()
+	if err != nil {
+		return nil, err
+	}
+	client, err := fencehold.Open(ctx, c.Get("url"), opts...)
+	if err != nil && errors.Is(err, fencehold.ErrInvalid) {
+		return nil, a.invalid(c, "url", err)
+	}
+	return client, err
+}
+
+// interruptible returns a context that the signals end which end a command
+// that waits.
+func interruptible(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	signals := make(chan os.Signal, 1)
+	for _, sig := range []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT} {
+		if !signal.Ignored(sig) {
+			signal.Notify(signals, sig)
+		}
+	}
+	go func() {
+		select {
+		case sig := <-signals:
+			cancel(interruption{sig.(unix.Signal)})
+		case <-ctx.Done():
+		}
+		signal.Stop(signals)
+	}()
+	return ctx, cancel
+}
+
+// because returns the cause of ctx's end, if that is what err is about.
+func because(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// lockName takes the only argument of a command.
+func (a *app) lockName(args []string) (string, error) {
+	if len(args) != 1 {
+		return "", a.usagef("%d arguments: want one, the name of a lock", len(args))
+	}
+	if args[0] == "" {
+		return "", a.usagef("lock name is empty")
+	}
+	return args[0], nil
+}

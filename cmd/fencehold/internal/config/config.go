@@ -1,0 +1,155 @@
+// Package config finds the settings of the command: flag before environment
+// before configuration file before default, and remembers where each came
+// from.
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A Setting is a value and where it came from.
+type Setting struct {
+	// Key is its name in the configuration file.
+	Key string
+	// Value is what counts; an empty one is not set.
+	Value string
+	// Origin is a flag, a variable, a file or "default".
+	Origin string
+}
+
+// A Source is where settings come from.
+type Source struct {
+	// Flags are the values of flags that were given, by key.
+	Flags map[string]string
+	// Getenv reads the environment.
+	Getenv func(string) string
+}
+
+// Config is all settings.
+type Config struct {
+	settings map[string]Setting
+}
+
+// keys are the settings, with their defaults.
+func keys() map[string]string {
+	return map[string]string{
+		"url": "file://", "ttl": "30s", "kill_after": "", "owner": "", "password_file": "", "log_format": "text",
+	}
+}
+
+// Load finds all settings.
+func Load(src Source) (*Config, error) {
+	path, origin := src.Flags["config"], "flag --config"
+	if path == "" {
+		path, origin = src.Getenv("FENCEHOLD_CONFIG"), "environment FENCEHOLD_CONFIG"
+	}
+	optional := path == ""
+	if optional {
+		path, origin = defaultPath(src.Getenv), "default"
+	}
+	f, err := read(path, optional)
+	if err != nil {
+		return nil, err
+	}
+	c := &Config{settings: map[string]Setting{"config": {"config", path, origin}}}
+	if err := c.chooseProfile(src, f); err != nil {
+		return nil, err
+	}
+	for key, standard := range keys() {
+		c.settings[key] = src.find(f, c.Get("profile"), key, standard)
+	}
+	return c, c.resolveURL(src)
+}
+
+func (c *Config) chooseProfile(src Source, f *file) error {
+	s := Setting{"profile", src.Flags["profile"], "flag --profile"}
+	if s.Value == "" {
+		s.Value, s.Origin = src.Getenv("FENCEHOLD_PROFILE"), "environment FENCEHOLD_PROFILE"
+	}
+	if s.Value == "" {
+		s.Value, s.Origin = f.defaultProfile, f.path
+	}
+	c.settings["profile"] = s
+	if s.Value == "" {
+		c.settings["profile"] = Setting{Key: "profile", Origin: "default"}
+		return nil
+	}
+	if _, ok := f.profiles[s.Value]; !ok {
+		names := strings.Join(slices.Sorted(maps.Keys(f.profiles)), ", ")
+		return &Error{s.Origin, fmt.Errorf("profile %q is not in %s: it has %s", s.Value, f.path, orNone(names))}
+	}
+	return nil
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+func (src Source) find(f *file, profile, key, standard string) Setting {
+	if v, ok := src.Flags[key]; ok {
+		return Setting{key, v, "flag --" + strings.ReplaceAll(key, "_", "-")}
+	}
+	if name := "FENCEHOLD_" + strings.ToUpper(key); src.Getenv(name) != "" {
+		return Setting{key, src.Getenv(name), "environment " + name}
+	}
+	if v, origin, ok := f.get(profile, key); ok {
+		return Setting{key, v, origin}
+	}
+	return Setting{key, standard, "default"}
+}
+
+// resolveURL expands variables in a URL from the file and adds the password.
+func (c *Config) resolveURL(src Source) error {
+	s := c.settings["url"]
+	var err error
+	if s.Origin != "default" && !strings.HasPrefix(s.Origin, "flag ") {
+		if s.Value, err = expand(s.Value, src.Getenv); err != nil {
+			return &Error{s.Origin, fmt.Errorf("url: %w", err)}
+		}
+	}
+	if secret := c.settings["password_file"]; secret.Value != "" {
+		if s.Value, err = withPassword(s.Value, secret.Value); err != nil {
+			return &Error{secret.Origin, fmt.Errorf("password_file %q: %w", secret.Value, withoutPath(err))}
+		}
+	}
+	c.settings["url"] = s
+	return nil
+}
+
+// Get returns the value of a setting.
+func (c *Config) Get(key string) string { return c.settings[key].Value }
+
+// Origin says where the value of a setting came from.
+func (c *Config) Origin(key string) string { return c.settings[key].Origin }
+
+// All returns the settings in the order of their keys, with passwords hidden.
+func (c *Config) All() []Setting {
+	var all []Setting
+	for _, key := range slices.Sorted(maps.Keys(c.settings)) {
+		s := c.settings[key]
+		if key == "url" {
+			s.Value = Redact(s.Value)
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// Invalid returns the error of a setting that breaks a rule: of the usage if
+// a flag set it, otherwise of the configuration.
+func (c *Config) Invalid(key string, err error) error {
+	origin := c.Origin(key)
+	if strings.HasPrefix(origin, "flag ") {
+		return fmt.Errorf("%s: %w", strings.TrimPrefix(origin, "flag "), err)
+	}
+	return &Error{origin, fmt.Errorf("%s: %w", key, err)}
+}
+
+// FromFlag reports whether a flag set the key.
+func (c *Config) FromFlag(key string) bool { return strings.HasPrefix(c.Origin(key), "flag ") }

@@ -1,0 +1,186 @@
+package config_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fencehold/fencehold/cmd/fencehold/internal/config"
+)
+
+// source is settings from flags, variables and the text of a file.
+func source(t *testing.T, flags, env map[string]string, text string) config.Source {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if flags == nil {
+		flags = map[string]string{}
+	}
+	if _, given := flags["config"]; !given {
+		flags["config"] = path
+	}
+	return config.Source{Flags: flags, Getenv: func(name string) string { return env[name] }}
+}
+
+func TestPrecedence(t *testing.T) {
+	t.Parallel()
+	const text = "ttl = '1s'\nowner = 'top'\nkill_after = '4s'\ndefault_profile = 'p'\n" +
+		"[profile.p]\nttl = '2s'\nowner = 'profile'\n[profile.q]\nowner = 'other'\n"
+	env := map[string]string{"FENCEHOLD_TTL": "3s"}
+	for _, c := range []struct {
+		flags, env map[string]string
+		key, value string
+		origin     string
+	}{
+		{nil, nil, "url", "file://", "default"},
+		{nil, nil, "kill_after", "4s", "config.toml"},
+		{nil, nil, "ttl", "2s", "config.toml [profile.p]"},
+		{nil, env, "ttl", "3s", "environment FENCEHOLD_TTL"},
+		{map[string]string{"ttl": "5s"}, env, "ttl", "5s", "flag --ttl"},
+		{map[string]string{"kill_after": "6s"}, nil, "kill_after", "6s", "flag --kill-after"},
+		{map[string]string{"profile": "q"}, nil, "owner", "other", "config.toml [profile.q]"},
+		{map[string]string{"profile": "q"}, nil, "ttl", "1s", "config.toml"},
+		{nil, map[string]string{"FENCEHOLD_PROFILE": "q"}, "owner", "other", "config.toml [profile.q]"},
+	} {
+		loaded, err := config.Load(source(t, c.flags, c.env, text))
+		if err != nil {
+			t.Errorf("%s: %v", c.key, err)
+			continue
+		}
+		if got := loaded.Get(c.key); got != c.value || !strings.HasSuffix(loaded.Origin(c.key), c.origin) {
+			t.Errorf("%s = %q from %q, want %q from %q", c.key, got, loaded.Origin(c.key), c.value, c.origin)
+		}
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		flags      map[string]string
+		text, want string
+	}{
+		{nil, "tll = '1s'", `key "tll" is not known`},
+		{nil, "[profile.x]\ncolour = 'red'", `"profile.x.colour" is not known`},
+		{nil, "ttl = 5", "ttl"},
+		{nil, "ttl = ", "line 1"},
+		{nil, "url = 'redis://${NOWHERE}/'", "variable NOWHERE is not set"},
+		{nil, "url = 'redis://${NOWHERE/'", "not closed"},
+		{nil, "password_file = '/no/such/file'", "no such file"},
+		{nil, "default_profile = 'p'", `profile "p" is not in`},
+		{map[string]string{"profile": "q"}, "", "it has none"},
+		{map[string]string{"config": "/no/such/file"}, "", "/no/such/file: no such file"},
+	} {
+		_, err := config.Load(source(t, c.flags, nil, c.text))
+		if _, ok := errors.AsType[*config.Error](err); !ok || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: error %v, want one with %q", c.text, err, c.want)
+		}
+	}
+}
+
+func TestDefaultFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, env := range []map[string]string{
+		{"XDG_CONFIG_HOME": dir, "HOME": "/nonexistent"},
+		{"XDG_CONFIG_HOME": "relative", "HOME": filepath.Join(dir, "home")},
+	} {
+		getenv := func(name string) string { return env[name] }
+		loaded, err := config.Load(config.Source{Getenv: getenv})
+		if err != nil || loaded.Get("ttl") != "30s" {
+			t.Fatalf("without a file: ttl %q, %v", loaded.Get("ttl"), err)
+		}
+		path := loaded.Get("config")
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		os.WriteFile(path, []byte("ttl = '8s'"), 0o600)
+		if loaded, err = config.Load(config.Source{Getenv: getenv}); err != nil || loaded.Get("ttl") != "8s" {
+			t.Errorf("with %s: ttl %q, %v, want 8s", path, loaded.Get("ttl"), err)
+		}
+	}
+}
+
+func TestPasswords(t *testing.T) {
+	t.Parallel()
+	secret := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(secret, []byte("p w/d@\nsecond line\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := "password_file = '" + secret + "'\nurl = '"
+	for raw, want := range map[string]string{
+		"redis://user@h1:1,h2/0": "redis://user:p%20w%2Fd%40@h1:1,h2/0",
+		"redis://user:@host":     "redis://user:p%20w%2Fd%40@host",
+		"redis://host/0?a=b@c":   "redis://:p%20w%2Fd%40@host/0?a=b@c",
+	} {
+		loaded, err := config.Load(source(t, nil, nil, text+raw+"'"))
+		if err != nil || loaded.Get("url") != want {
+			t.Errorf("%s: %q, %v, want %q", raw, loaded.Get("url"), err, want)
+		}
+		for _, s := range loaded.All() {
+			if strings.Contains(s.Value, "p%20w") {
+				t.Errorf("%s: the settings show the password: %+v", raw, s)
+			}
+		}
+	}
+	if _, err := config.Load(source(t, nil, nil, text+"redis://user:own@host'")); err == nil ||
+		!strings.Contains(err.Error(), "has a password already") || strings.Contains(err.Error(), "own@") {
+		t.Errorf("two passwords: error %v", err)
+	}
+}
+
+func TestReadableByEverybody(t *testing.T) {
+	t.Parallel()
+	for text, refused := range map[string]bool{
+		"url = 'redis://u:secret@h'":              true,
+		"[profile.x]\nurl = 'redis://u:secret@h'": true,
+		"url = 'redis://u:${PASSWORD}@h'":         false,
+		"url = 'redis://u@h'":                     false,
+		"url = 'file:///a:b@c'":                   false,
+	} {
+		src := source(t, nil, map[string]string{"PASSWORD": "x"}, text)
+		if err := os.Chmod(src.Flags["config"], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := config.Load(src)
+		if (err != nil) != refused || (err != nil && strings.Contains(err.Error(), "secret")) {
+			t.Errorf("%q: error %v, want refused: %t", text, err, refused)
+		}
+	}
+}
+
+func TestRedact(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{
+		"redis://u:p@h/0":          "redis://u:xxxxx@h/0",
+		"redis://u:p@ss:w@h1,h2/0": "redis://u:xxxxx@h1,h2/0",
+		"redis://:p@h":             "redis://:xxxxx@h",
+		"redis://u@h":              "redis://u@h",
+		"redis://h:6379/0?x=a:b@c": "redis://h:6379/0?x=a:b@c",
+		"file:///dir/a:b@c":        "file:///dir/a:b@c",
+		"nonsense":                 "nonsense",
+	} {
+		if got := config.Redact(raw); got != want {
+			t.Errorf("Redact(%q) = %q, want %q", raw, got, want)
+		}
+	}
+}
+
+func TestInvalidBlamesTheSource(t *testing.T) {
+	t.Parallel()
+	loaded, err := config.Load(source(t, map[string]string{"ttl": "x"}, nil, "kill_after = 'y'"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rule := errors.New("rule")
+	if err := loaded.Invalid("ttl", rule); err.Error() != "--ttl: rule" || !loaded.FromFlag("ttl") {
+		t.Errorf("flag: %v", err)
+	}
+	err = loaded.Invalid("kill_after", rule)
+	if _, ok := errors.AsType[*config.Error](err); !ok || !strings.HasSuffix(err.Error(), "config.toml: kill_after: rule") {
+		t.Errorf("file: %v", err)
+	}
+}

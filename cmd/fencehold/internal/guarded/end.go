@@ -1,0 +1,158 @@
+//go:build unix
+
+package guarded
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/fencehold/fencehold"
+	"github.com/fencehold/fencehold/cmd/fencehold/internal/process"
+	"golang.org/x/sys/unix"
+)
+
+// releaseTime bounds the release of the lock and the parting from the keeper:
+// the command is gone by then.
+const (
+	releaseTime = 5 * time.Second
+	partingTime = time.Second
+)
+
+// lose deals with a lease that ended while the command ran.
+func (r *run) lose(err error) {
+	if r.spec.WarnOnly {
+		if r.result.Err == nil {
+			r.result.Err = err
+			r.spec.Notices.Warn("lock %q: %s; the command goes on", r.spec.Lock, reason(err))
+		}
+		return
+	}
+	r.end(Lost, err)
+}
+
+// end stops the command and remembers why. The first reason counts.
+func (r *run) end(how Outcome, err error) {
+	if r.result.Err == nil && !r.result.Ran {
+		r.result.Err = err
+		r.verdict = how
+		r.spec.Notices.Warn("lock %q: %s; stopping the command", r.spec.Lock, reason(err))
+	}
+	r.keeper.Stop(r.spec.Signal, r.spec.Grace)
+}
+
+// reason is the text of err without the operation and the name around it.
+func reason(err error) string {
+	if e, ok := errors.AsType[*fencehold.Error](err); ok {
+		return e.Err.Error()
+	}
+	return err.Error()
+}
+
+// widowed deals with a keeper that ended before the command: everything that
+// belongs to the command is killed.
+func (r *run) widowed() {
+	r.keeperLost = true
+	var target process.Target = process.Descendants{}
+	if r.pid != 0 && !r.spec.Terminal {
+		target = process.Group(r.pid)
+	}
+	for {
+		target.Signal(unix.SIGKILL)
+		r.reap()
+		if target.Gone() {
+			break
+		}
+		time.Sleep(pollEvery)
+	}
+	r.fail(Result{Outcome: Failed, Err: errKeeper})
+}
+
+// pollEvery is how often to look whether killed processes are gone.
+const pollEvery = 2 * time.Millisecond
+
+// conclude sets the outcome of a run whose command is gone.
+func (r *run) conclude() {
+	switch {
+	case r.verdict != "":
+		r.result.Outcome = r.verdict
+	case r.spec.WarnOnly && r.result.Err != nil:
+		r.result.Outcome = Lost
+	case r.result.Status.Signaled():
+		r.result.Outcome = Signaled
+	default:
+		r.result.Outcome = Exited
+	}
+}
+
+// finish releases what the run has.
+func (r *run) finish() {
+	if r.lease != nil {
+		r.release()
+	}
+	if r.client != nil {
+		r.client.Close()
+	}
+	r.keeper.Dismiss()
+	r.part()
+}
+
+func (r *run) release() {
+	r.result.Hold = time.Since(r.since)
+	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
+	defer cancel()
+	err := r.lease.Release(ctx)
+	switch {
+	case err == nil || r.result.Outcome == Lost:
+	case errors.Is(err, fencehold.ErrLost):
+		r.lostAtLast(err)
+	default:
+		r.spec.Notices.Warn("lock %q: not released: %s", r.spec.Lock, reason(err))
+	}
+}
+
+// lostAtLast tells a lock that was taken away while the command ran, of which
+// nobody knew, from a lease that ran out after the command had ended: the
+// keeper does not let a command live that long.
+func (r *run) lostAtLast(err error) {
+	loss, ok := errors.AsType[*fencehold.LostError](err)
+	if !ok || !r.result.Ran || loss.Reason == fencehold.ReasonExpired || loss.Reason == fencehold.ReasonUnreachable {
+		return
+	}
+	r.result.Outcome, r.result.Err = Lost, err
+	r.spec.Notices.Warn("lock %q: %s while the command ran", r.spec.Lock, reason(err))
+}
+
+// reap frees children: the keeper, and orphans that it left. A keeper inside
+// this process does that itself.
+func (r *run) reap() {
+	if !r.spec.NoKeeper || r.keeperLost {
+		process.Reap()
+	}
+}
+
+// part waits until the keeper has ended, which it does by itself.
+func (r *run) part() {
+	limit := time.After(partingTime)
+	for r.events != nil {
+		select {
+		case _, ok := <-r.events:
+			if !ok {
+				r.events = nil
+			}
+		case <-limit:
+			return
+		}
+	}
+	ended := make(chan struct{})
+	go func() {
+		if pid := r.keeper.PID(); pid != 0 {
+			unix.Wait4(pid, nil, 0, nil)
+		}
+		close(ended)
+	}()
+	select {
+	case <-limit:
+	case <-ended:
+	}
+}

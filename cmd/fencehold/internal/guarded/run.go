@@ -1,0 +1,280 @@
+//go:build unix
+
+package guarded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/fencehold/fencehold"
+	"github.com/fencehold/fencehold/cmd/fencehold/internal/keeper"
+	"github.com/fencehold/fencehold/cmd/fencehold/internal/process"
+	"golang.org/x/sys/unix"
+)
+
+// errKeeper is the end of a keeper that has not done its work.
+var errKeeper = errors.New("keeper process ended unexpectedly")
+
+// run is one run. Its fields belong to the goroutine that called Run, except
+// for the channels.
+type run struct {
+	spec    Spec
+	signals chan os.Signal
+	caught  chan struct{} // closed once signals arrive
+	granted chan grant
+	renewed chan struct{}
+	tooLong <-chan time.Time
+	keeper  *keeper.Keeper
+	events  <-chan keeper.Event // nil once closed
+
+	client *fencehold.Client
+	lease  *fencehold.Lease
+	clock  process.Clock
+	asleep time.Duration // time that the machine was suspended, when last looked at
+	since  time.Time
+	lost   <-chan struct{} // nil once the loss was dealt with
+	pid    int             // of the command
+	// verdict is the outcome of a command that is being stopped.
+	verdict    Outcome
+	keeperLost bool
+	result     Result
+}
+
+// Run acquires the lock, runs the command and releases the lock. It may be
+// called once in a process: it takes over the process's signals and children.
+func Run(ctx context.Context, spec Spec) Result {
+	r := &run{
+		spec: spec, signals: make(chan os.Signal, 64), caught: make(chan struct{}),
+		granted: make(chan grant, 1), renewed: make(chan struct{}, 1),
+	}
+	if err := r.spawn(); err != nil {
+		return Result{Outcome: Failed, Err: err}
+	}
+	r.asleep = suspended()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go r.acquire(ctx)
+	catch(r.signals)
+	close(r.caught)
+	r.wait(cancel)
+	if r.result.Outcome == "" {
+		r.start()
+	}
+	for r.result.Outcome == "" {
+		r.turn()
+	}
+	r.finish()
+	return r.result
+}
+
+func (r *run) spawn() (err error) {
+	if err = process.Adopt(); err != nil {
+		return err
+	}
+	switch {
+	case r.spec.NoKeeper:
+		r.keeper, err = keeper.Inside()
+	case r.spec.Keeper != nil:
+		r.keeper = r.spec.Keeper
+	default:
+		r.keeper, err = keeper.Spawn()
+	}
+	if err == nil {
+		r.events = r.keeper.Events
+	}
+	return err
+}
+
+// wait returns with a lease, or with the outcome of a run that will not start
+// its command.
+func (r *run) wait(cancel func()) {
+	for {
+		select {
+		case g := <-r.granted:
+			r.take(g)
+			return
+		case sig := <-r.signals:
+			r.signalWaiting(sig, cancel)
+		case _, ok := <-r.events:
+			if !ok {
+				r.events = nil
+				r.fail(Result{Outcome: Failed, Err: errKeeper})
+				cancel()
+			}
+		}
+	}
+}
+
+func (r *run) signalWaiting(sig os.Signal, cancel func()) {
+	switch {
+	case ends(sig):
+		r.fail(Result{Outcome: Interrupted, Signal: number(sig)})
+		cancel()
+	case pauses(sig):
+		pause()
+	case sig == unix.SIGCHLD:
+		r.reap()
+	}
+}
+
+// take takes over what acquire has to hand on.
+func (r *run) take(g grant) {
+	r.client, r.lease, r.result.Wait = g.client, g.lease, g.wait
+	if g.err != nil {
+		r.fail(Result{Outcome: NotAcquired, Err: g.err})
+		return
+	}
+	r.since = time.Now()
+	r.clock = clockOf(r.lease)
+	r.lost = r.lease.Done()
+	r.result.Token = r.lease.Token()
+	// A signal may have come together with the grant: it counts as earlier.
+	for r.result.Outcome == "" && len(r.signals) > 0 {
+		r.signalWaiting(<-r.signals, func() {})
+	}
+}
+
+// fail sets the outcome of the run, unless there is one.
+func (r *run) fail(how Result) {
+	if r.result.Outcome != "" {
+		return
+	}
+	r.result.Outcome, r.result.Signal, r.result.Err = how.Outcome, how.Signal, how.Err
+}
+
+// start hands the command and the lock's descriptor to the keeper.
+func (r *run) start() {
+	var lock *os.File
+	if !r.spec.NoKeeper {
+		file, err := r.lease.File()
+		switch {
+		case err == nil:
+			lock = file
+			defer file.Close()
+		case !errors.Is(err, errors.ErrUnsupported):
+			r.fail(Result{Outcome: NotAcquired, Err: err})
+			return
+		}
+	}
+	if err := r.keeper.Start(r.command(), lock); err != nil {
+		r.fail(Result{Outcome: Failed, Err: fmt.Errorf("%w: %w", errKeeper, err)})
+		return
+	}
+	if r.spec.MaxHold > 0 {
+		r.tooLong = time.After(r.spec.MaxHold)
+	}
+	r.spec.Notices.Info("lock %q acquired after %s, token %s", r.spec.Lock,
+		r.result.Wait.Round(time.Millisecond), r.lease.Token())
+}
+
+func (r *run) command() keeper.Command {
+	c := keeper.Command{
+		Path: r.spec.Path, Args: r.spec.Args, Env: environ(r.spec.Env, r.lease, r.client.Info().URL),
+		NoStdin: r.spec.NoStdin, Clock: r.clock, Grace: r.spec.Grace, Signal: r.spec.Signal,
+		Pinned: r.lease.Pinned(), Notice: min(r.spec.Grace, r.lease.TTL()/4),
+	}
+	if r.spec.Terminal {
+		c.Foreign = unix.Getpgrp()
+	}
+	if !r.spec.WarnOnly {
+		c.Deadline = r.deadline()
+	}
+	return c
+}
+
+// turn waits for one event of the time in which the command runs.
+func (r *run) turn() {
+	select {
+	case sig := <-r.signals:
+		r.signalRunning(sig)
+	case e, ok := <-r.events:
+		if ok {
+			r.hear(e)
+		} else {
+			r.events = nil
+			r.widowed()
+		}
+	case <-r.renewed:
+		r.renew()
+	case <-r.lost:
+		r.lost = nil
+		r.lose(r.lease.Err())
+	case <-r.tooLong:
+		r.tooLong = nil
+		r.end(TooLong, fmt.Errorf("held for the %s of --max-hold", r.spec.MaxHold))
+	}
+}
+
+func (r *run) signalRunning(sig os.Signal) {
+	switch {
+	case sig == unix.SIGCHLD:
+		r.reap()
+	case pauses(sig):
+		r.suspend(number(sig))
+	case sig == unix.SIGCONT:
+		r.resume()
+	case r.spec.Terminal && fromTerminal(sig):
+	case sig == unix.SIGTERM:
+		r.keeper.Signal(unix.SIGTERM, r.spec.Grace)
+	default:
+		r.keeper.Signal(number(sig), 0)
+	}
+}
+
+// suspend stops the command, which in the foreground of a terminal has been
+// stopped already, and then this process.
+func (r *run) suspend(sig unix.Signal) {
+	if r.spec.Terminal {
+		sig = 0
+	}
+	r.keeper.Suspend(sig)
+	pause()
+}
+
+// resume continues the command only if the lock is still held.
+func (r *run) resume() {
+	if !r.spec.WarnOnly && !r.lease.Valid() {
+		// First of all KILL: it must find the command still stopped.
+		r.keeper.Stop(unix.SIGKILL, 0)
+		r.lost = nil
+		r.end(Lost, lossOf(r.lease))
+		return
+	}
+	r.renew()
+	r.keeper.Resume(!r.spec.Terminal)
+}
+
+// lossOf says why a lease that is not valid is not.
+func lossOf(lease *fencehold.Lease) error {
+	if err := lease.Err(); err != nil {
+		return err
+	}
+	return errors.New("the clock was set forward past the end of the lease")
+}
+
+func (r *run) renew() {
+	if !r.spec.WarnOnly {
+		r.keeper.Deadline(r.deadline())
+	}
+}
+
+// hear deals with what the keeper says.
+func (r *run) hear(e keeper.Event) {
+	switch e.Kind {
+	case keeper.Started:
+		r.pid = e.PID
+	case keeper.Failed:
+		r.fail(Result{Outcome: NotStarted, Err: e.Errno})
+	case keeper.Overdue:
+		r.end(Lost, errors.New("not renewed in time"))
+	case keeper.Killed:
+		r.spec.Notices.Info("command killed")
+	case keeper.Exited:
+		r.result.Ran, r.result.Status = true, e.Status
+	case keeper.Gone:
+		r.conclude()
+	}
+}

@@ -1,0 +1,46 @@
+//go:build unix
+
+package guarded
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// catch lets the signals that concern a run arrive on the channel. One that was
+// ignored when this program began stays ignored, here and in the command, as
+// nohup wants it.
+func catch(signals chan<- os.Signal) {
+	for _, sig := range []os.Signal{
+		unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2,
+		unix.SIGCONT, unix.SIGWINCH, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGCHLD,
+	} {
+		if !signal.Ignored(sig) {
+			signal.Notify(signals, sig)
+		}
+	}
+}
+
+// ends reports whether sig ends a run that waits for its lock.
+func ends(sig os.Signal) bool {
+	return sig == unix.SIGINT || sig == unix.SIGTERM || sig == unix.SIGHUP || sig == unix.SIGQUIT
+}
+
+// pauses reports whether sig stops a job.
+func pauses(sig os.Signal) bool {
+	return sig == unix.SIGTSTP || sig == unix.SIGTTIN || sig == unix.SIGTTOU
+}
+
+// fromTerminal reports whether sig reaches the command without being passed
+// on, because the terminal sends it to everybody in the foreground.
+func fromTerminal(sig os.Signal) bool {
+	return sig == unix.SIGINT || sig == unix.SIGQUIT || sig == unix.SIGWINCH
+}
+
+// pause stops this process until it is continued.
+func pause() { unix.Kill(os.Getpid(), unix.SIGSTOP) }
+
+func number(sig os.Signal) syscall.Signal { return sig.(syscall.Signal) }

@@ -1,0 +1,76 @@
+package process
+
+import (
+	"encoding/binary"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// The clocks of a deadline.
+const (
+	// Boottime goes on while the machine is suspended.
+	Boottime Clock = unix.CLOCK_BOOTTIME
+	// Monotonic stands still meanwhile.
+	Monotonic Clock = unix.CLOCK_MONOTONIC
+)
+
+// A Clock is one that all processes of the machine share.
+type Clock int32
+
+// Now reads the clock.
+func (c Clock) Now() time.Duration {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(int32(c), &ts); err != nil {
+		panic("process: clock cannot be read: " + err.Error())
+	}
+	return time.Duration(ts.Nano())
+}
+
+// An Alarm rings at an absolute time of a clock, also when the machine was
+// suspended in between.
+type Alarm struct {
+	// C receives a value for each ring that was not yet taken notice of.
+	C    <-chan struct{}
+	file *os.File
+	fd   int
+}
+
+// NewAlarm returns an alarm that is not set.
+func NewAlarm(c Clock) (*Alarm, error) {
+	fd, err := unix.TimerfdCreate(int(c), unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
+	if err != nil {
+		return nil, os.NewSyscallError("timerfd_create", err)
+	}
+	rings := make(chan struct{}, 1)
+	a := &Alarm{C: rings, file: os.NewFile(uintptr(fd), "alarm"), fd: fd}
+	go a.listen(rings)
+	return a, nil
+}
+
+func (a *Alarm) listen(rings chan<- struct{}) {
+	var count [8]byte
+	for {
+		if _, err := a.file.Read(count[:]); err != nil {
+			return
+		}
+		if binary.NativeEndian.Uint64(count[:]) == 0 {
+			continue
+		}
+		select {
+		case rings <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Set makes the alarm ring at the time at, and not at any set before; 0 means
+// not at all.
+func (a *Alarm) Set(at time.Duration) error {
+	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(at))}
+	return os.NewSyscallError("timerfd_settime", unix.TimerfdSettime(a.fd, unix.TFD_TIMER_ABSTIME, &spec, nil))
+}
+
+// Close ends the alarm.
+func (a *Alarm) Close() error { return a.file.Close() }

@@ -1,0 +1,67 @@
+package process
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+)
+
+// All lists the processes that /proc shows. One that ends during the scan may
+// be missing.
+func All() ([]Stat, error) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, err
+	}
+	stats := make([]Stat, 0, len(names))
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		if s, err := ReadStat(pid); err == nil {
+			stats = append(stats, s)
+		}
+	}
+	return stats, nil
+}
+
+// ReadStat looks at one process.
+func ReadStat(pid int) (Stat, error) {
+	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return Stat{}, err
+	}
+	return parseStat(line)
+}
+
+// parseStat reads the beginning of a line of /proc/PID/stat: "PID (NAME)
+// STATE PPID PGRP SESSION ...". NAME may hold blanks and parentheses.
+func parseStat(line []byte) (Stat, error) {
+	open, end := bytes.IndexByte(line, '('), bytes.LastIndexByte(line, ')')
+	if open < 0 || end < open {
+		return Stat{}, fmt.Errorf("process line %q: no name in parentheses", line)
+	}
+	var s Stat
+	var err error
+	if s.PID, err = strconv.Atoi(string(bytes.TrimSpace(line[:open]))); err != nil {
+		return Stat{}, fmt.Errorf("process line %q: %w", line, err)
+	}
+	fields := bytes.Fields(line[end+1:])
+	if len(fields) < 4 || len(fields[0]) != 1 {
+		return Stat{}, fmt.Errorf("process line %q: too few fields", line)
+	}
+	s.State = fields[0][0]
+	for i, to := range []*int{&s.Parent, &s.Group, &s.Session} {
+		if *to, err = strconv.Atoi(string(fields[i+1])); err != nil {
+			return Stat{}, fmt.Errorf("process line %q: %w", line, err)
+		}
+	}
+	return s, nil
+}

@@ -1,0 +1,21 @@
+// Package process knows what the kernel knows about processes: who belongs to
+// a command, whether anybody of it is left, and how to reach all of them.
+//
+// Numbers of processes are used again. So nothing here remembers one: a set
+// of processes is read from the kernel each time that it is asked for, and is
+// rooted in a process that its caller has not yet reaped or is itself.
+package process
+
+// Stat is what the kernel tells about one process.
+type Stat struct {
+	// PID, Parent, Group and Session are its numbers.
+	PID, Parent, Group, Session int
+	// State is the kernel's letter, such as R, S, T or Z.
+	State byte
+}
+
+// Alive reports whether the process can still do anything: a zombie cannot.
+func (s Stat) Alive() bool { return s.State != 'Z' && s.State != 'X' && s.State != 'x' }
+
+// Stopped reports whether a signal stopped the process.
+func (s Stat) Stopped() bool { return s.State == 'T' }

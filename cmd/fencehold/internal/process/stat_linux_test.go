@@ -1,0 +1,44 @@
+package process
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestParseStat(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]Stat{
+		"12 (sh) S 1 2 3 0 -1":               {PID: 12, Parent: 1, Group: 2, Session: 3, State: 'S'},
+		"12 (a) Z 1 (b) ) Z 4 5 6 0 -1 7":    {PID: 12, Parent: 4, Group: 5, Session: 6, State: 'Z'},
+		"7 (two\nlines) T 1 7 7 34816 7 0 0": {PID: 7, Parent: 1, Group: 7, Session: 7, State: 'T'},
+	} {
+		if got, err := parseStat([]byte(line)); err != nil || got != want {
+			t.Errorf("%q reads as %+v, %v, want %+v", line, got, err, want)
+		}
+	}
+	for _, line := range []string{"", "12", "12 (sh) S 1 2", "x (sh) S 1 2 3", "12 (sh) S 1 y 3", "12 )( S 1 2 3", "1 (a) SS 1 2 3"} {
+		if got, err := parseStat([]byte(line)); err == nil {
+			t.Errorf("%q reads as %+v, want an error", line, got)
+		}
+	}
+}
+
+func TestDescend(t *testing.T) {
+	t.Parallel()
+	all := []Stat{
+		{PID: 10, Parent: 1, Session: 5, State: 'S'},
+		{PID: 11, Parent: 10, Session: 5, State: 'S'},
+		{PID: 12, Parent: 11, Session: 5, State: 'T'},
+		{PID: 13, Parent: 11, Session: 5, State: 'Z'},
+		{PID: 14, Parent: 11, Session: 9, State: 'S'}, // left the session
+		{PID: 15, Parent: 14, Session: 5, State: 'R'},
+		{PID: 16, Parent: 10, Session: 5, State: 'S'}, // does not count, nor do its children
+		{PID: 17, Parent: 16, Session: 5, State: 'S'},
+		{PID: 20, Parent: 1, Session: 5, State: 'S'}, // not a descendant
+	}
+	got := descend(all, 10, 16, 5)
+	slices.Sort(got)
+	if want := []int{11, 12, 15}; !slices.Equal(got, want) {
+		t.Errorf("descendants %v, want %v", got, want)
+	}
+}

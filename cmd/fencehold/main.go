@@ -1,0 +1,29 @@
+//go:build unix
+
+// Command fencehold runs commands under a lock, and looks after locks.
+//
+// "fencehold help" lists what it can do. Its exit codes are those of
+// "fencehold help exit-codes".
+package main
+
+import (
+	"context"
+	"os"
+	"slices"
+
+	"github.com/fencehold/fencehold/cmd/fencehold/internal/keeper"
+)
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == keeper.Argument {
+		os.Exit(keeper.Main(os.Args[2:]))
+	}
+	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
+	if len(os.Args) > 1 && os.Args[1] == "run" && !slices.Contains(os.Args, "--no-guard") {
+		// The keeper takes as long to start as everything else before the
+		// command, so it starts first. One that is not needed ends with this
+		// process. Whoever needs it tries again, and reports the error.
+		a.keeper, _ = keeper.Spawn()
+	}
+	os.Exit(a.run(context.Background(), os.Args[1:]))
+}

@@ -1,0 +1,134 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"strings"
+
+	"github.com/fencehold/fencehold"
+	"github.com/fencehold/fencehold/cmd/fencehold/internal/view"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+const unlockHelp = `Unlock takes LOCK away from its holder, who is told who did it and why. It shows
+the holder and asks first. With --holder or --token it acts only if that grant
+still stands, and exits with 79 otherwise. A run that holds the lock stops its
+command.`
+
+type unlockFlags struct {
+	fenceFlags
+	force  bool
+	reason string
+}
+
+func (a *app) unlockCommand() *cobra.Command {
+	f := &unlockFlags{}
+	cmd := &cobra.Command{
+		Use:               "unlock [flags] LOCK",
+		Short:             "Take a lock away from its holder",
+		Long:              unlockHelp,
+		ValidArgsFunction: a.completeLock,
+	}
+	cmd.Flags().StringVar(&f.holder, "holder", "", "id of the grant that must still stand")
+	cmd.Flags().Int64Var(&f.token, "token", 0, "token of the grant that must still stand")
+	cmd.Flags().BoolVar(&f.force, "force", false, "do not ask")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "why, for the holder")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.unlock(cmd.Context(), f, args) }
+	return cmd
+}
+
+func (a *app) unlock(ctx context.Context, f *unlockFlags, args []string) error {
+	name, err := a.lockName(args)
+	if err != nil {
+		return err
+	}
+	if !f.force && !isTerminal(a.stdin) {
+		return a.usagef("standard input is no terminal to ask on: want --force")
+	}
+	ctx, stop := interruptible(ctx)
+	defer stop(nil)
+	client, err := a.open(ctx)
+	if err != nil {
+		return because(ctx, err)
+	}
+	defer client.Close()
+	held, err := client.Inspect(ctx, name)
+	if err != nil {
+		return because(ctx, err)
+	}
+	if err := f.match(held); err != nil {
+		return &exitError{codeLost, fmt.Errorf("unlock %q: %w", name, err)}
+	}
+	if held.Holder == "" {
+		return a.usagef("lock %q is not held by fencehold: end the process that holds it", name)
+	}
+	if !f.force {
+		if err := a.confirm(ctx, held, client.Info()); err != nil {
+			return err
+		}
+	}
+	why := cmp.Or(f.reason, "unlocked by "+who())
+	if err := client.Unlock(ctx, name, held.Holder, why); err != nil {
+		return because(ctx, err)
+	}
+	a.notices().Info("lock %q taken from %s", name, held.Holder)
+	return nil
+}
+
+// match reports why the lock is not held as the flags say.
+func (f *unlockFlags) match(h fencehold.Holding) error {
+	switch {
+	case !h.Held:
+		return errors.New("not held")
+	case f.holder != "" && f.holder != h.Holder:
+		return fmt.Errorf("not held by %s: the holder is %s", f.holder, h.Holder)
+	case f.token != 0 && fencehold.Token(f.token) != h.Token:
+		return fmt.Errorf("not held with token %d: the token is %s", f.token, h.Token)
+	}
+	return nil
+}
+
+// confirm shows the holder and waits for a yes.
+func (a *app) confirm(ctx context.Context, h fencehold.Holding, info fencehold.Info) error {
+	fmt.Fprintf(a.stderr, "%s\nTake the lock away? Only \"yes\" does it: ", view.Describe(h, info))
+	answer := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(a.stdin).ReadString('\n')
+		answer <- strings.TrimSpace(line)
+	}()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case line := <-answer:
+		if line != "yes" {
+			return &exitError{1, errors.New("unlock: not confirmed, nothing was changed")}
+		}
+		return nil
+	}
+}
+
+func isTerminal(r io.Reader) bool {
+	f, ok := r.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// who names the user and the machine, as far as they are known.
+func who() string {
+	name := "unknown"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	if host, err := os.Hostname(); err == nil {
+		name += "@" + host
+	}
+	return name
+}

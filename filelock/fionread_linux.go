@@ -1,0 +1,5 @@
+package filelock
+
+import "golang.org/x/sys/unix"
+
+const fionread = unix.TIOCINQ

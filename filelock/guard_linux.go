@@ -1,0 +1,42 @@
+package filelock
+
+import (
+	"io"
+
+	"golang.org/x/sys/unix"
+)
+
+// Two bytes far beyond the content of every lock file carry locks of the open
+// file, which flock(2) does not see: the guard, and the mark of the holder. A
+// mark can be asked for without taking it, and unlike a process id in the
+// record it goes when the holder goes. A new holder takes both at once and
+// keeps the mark, so the mark of one who has the guard too is not yet true.
+const (
+	guardByte = 1 << 62
+	markByte  = guardByte + 1
+)
+
+// guarding is empty: the descriptor is enough.
+type guarding struct{}
+
+func (f *lockFile) tryGuard() error        { return f.lockBytes(unix.F_WRLCK, guardByte, 1) }
+func (f *lockFile) tryGuardAndMark() error { return f.lockBytes(unix.F_WRLCK, guardByte, 2) }
+func (f *lockFile) unguard()               { _ = f.lockBytes(unix.F_UNLCK, guardByte, 1) }
+func (f *lockFile) unmark()                { _ = f.lockBytes(unix.F_UNLCK, markByte, 1) }
+
+func (f *lockFile) lockBytes(kind int16, from, n int64) error {
+	lock := unix.Flock_t{Type: kind, Whence: io.SeekStart, Start: from, Len: n}
+	err := unix.FcntlFlock(uintptr(f.fd), unix.F_OFD_SETLK, &lock)
+	if err == unix.EAGAIN || err == unix.EACCES {
+		return errBusy
+	}
+	return f.fault("lock", err)
+}
+
+// marked reports whether a grant of process mode stands on the file, and its
+// record is written.
+func (f *lockFile) marked() (bool, error) {
+	lock := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart, Start: markByte, Len: 1}
+	err := unix.FcntlFlock(uintptr(f.fd), unix.F_OFD_GETLK, &lock)
+	return err == nil && lock.Type != unix.F_UNLCK && lock.Start == markByte, f.fault("probe", err)
+}

@@ -1,0 +1,129 @@
+package filelock
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/fencehold/fencehold"
+	"github.com/fencehold/fencehold/driver"
+)
+
+// A hold is a grant of process mode: an open file with the lock.
+type hold struct {
+	grant driver.Grant
+
+	mu   sync.Mutex
+	file *lockFile // nil once the hold is over: the descriptor's number may be another file's
+}
+
+// add keeps the hold, unless the backend was closed in the meantime.
+func (b *backend) add(h *hold) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.closed(); err != nil {
+		return err
+	}
+	b.holds[h.grant.Holder] = h
+	return nil
+}
+
+// find returns the hold of a grant, or nil.
+func (b *backend) find(name, holder string) *hold {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if h := b.holds[holder]; h != nil && h.grant.Name == name {
+		return h
+	}
+	return nil
+}
+
+func (b *backend) forget(h *hold) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.holds, h.grant.Holder)
+}
+
+// drop frees the lock, and with it every duplicate of the descriptor. That is
+// said, not left to close: a child of this process has every descriptor until
+// its exec is over. The mark goes first: while it is there the lock is, too.
+func (h *hold) drop() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.file == nil {
+		return
+	}
+	h.file.unmark()
+	_ = h.file.unlock()
+	h.file.close()
+	h.file = nil
+}
+
+// check returns the LostError if the lock is not this hold's any more.
+func (b *backend) check(h *hold) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.file == nil {
+		return &fencehold.LostError{Reason: fencehold.ReasonExpired, Why: "released or closed"}
+	}
+	return b.checkFile(h.file, h.grant.Holder)
+}
+
+// checkFile looks whether the file is still at its path. Who took it away by
+// Revoke left a note in it.
+func (b *backend) checkFile(f *lockFile, holder string) error {
+	there, err := f.atPath()
+	if there || err != nil {
+		return err
+	}
+	if rec, _, err := f.read(); err == nil && rec.Revoked != nil && rec.Revoked.Holder == holder {
+		return b.lost(f, rec, holder)
+	}
+	return &fencehold.LostError{Reason: fencehold.ReasonDeleted, Why: "the lock file was removed"}
+}
+
+// keep writes that the lock stays taken when the hold is over.
+func (h *hold) keep(ctx context.Context, b *backend, keep time.Duration) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.file == nil {
+		return &fencehold.LostError{Reason: fencehold.ReasonExpired}
+	}
+	if err := h.file.guard(ctx); err != nil {
+		return err
+	}
+	defer h.file.unguard()
+	if err := b.checkFile(h.file, h.grant.Holder); err != nil {
+		return err
+	}
+	if _, _, err := h.file.read(); err != nil {
+		return err
+	}
+	return h.file.write(b.kept(h.grant.Name, keep))
+}
+
+// Check implements [driver.Checker].
+func (b *backend) Check(grant driver.Grant) error {
+	if h := b.find(grant.Name, grant.Holder); h != nil {
+		return b.check(h)
+	}
+	if err := b.closed(); err != nil {
+		return &fencehold.LostError{Reason: fencehold.ReasonClosed}
+	}
+	_, err := b.leaseRecord(grant.Name, grant.Holder)
+	return err
+}
+
+// Descriptor implements [driver.DescriptorHolder].
+func (b *backend) Descriptor(grant driver.Grant) (uintptr, error) {
+	h := b.find(grant.Name, grant.Holder)
+	if h == nil {
+		return 0, unsupported("a descriptor of a grant that is not of process mode")
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.file == nil {
+		return 0, &fencehold.LostError{Reason: fencehold.ReasonExpired}
+	}
+	return h.file.duplicate()
+}

@@ -1,0 +1,80 @@
+package filelock
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// A mapping is the counter's file in memory, shared by all processes.
+type mapping struct {
+	file  *os.File
+	view  uintptr
+	words *counterWords
+}
+
+func openMapping(path string) (*mapping, error) {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	m := &mapping{file: file}
+	err = m.open(path)
+	if err != nil {
+		m.close()
+		return nil, err
+	}
+	return m, nil
+}
+
+func (m *mapping) open(path string) error {
+	if m.size() != counterSize {
+		return &fs.PathError{Op: "use", Path: path, Err: errors.New("not a token counter: wrong size")}
+	}
+	h, err := windows.CreateFileMapping(windows.Handle(m.file.Fd()), nil, windows.PAGE_READWRITE, 0, counterSize, nil)
+	if err != nil {
+		return &fs.PathError{Op: "map", Path: path, Err: err}
+	}
+	defer windows.CloseHandle(h)
+	m.view, err = windows.MapViewOfFile(h, windows.FILE_MAP_WRITE, 0, 0, counterSize)
+	if err != nil {
+		return &fs.PathError{Op: "map", Path: path, Err: err}
+	}
+	// The view is memory that the collector does not know and never moves.
+	m.words = *(**counterWords)(unsafe.Pointer(&m.view))
+	return nil
+}
+
+func (m *mapping) size() int64 {
+	info, err := m.file.Stat()
+	if err != nil {
+		return -1
+	}
+	return info.Size()
+}
+
+// removed is false: an open file cannot be removed on this system.
+func (m *mapping) removed() bool { return false }
+
+func (m *mapping) lock(ctx context.Context) error {
+	return poll(ctx, func() error { return lockHandle(m.file, lockByte) })
+}
+
+func (m *mapping) unlock() {
+	_ = windows.UnlockFileEx(windows.Handle(m.file.Fd()), 0, 1, 0, overlapped(lockByte))
+}
+
+func (m *mapping) sync() error {
+	return errors.Join(windows.FlushViewOfFile(m.view, counterSize), m.file.Sync())
+}
+
+func (m *mapping) close() {
+	if m.view != 0 {
+		_ = windows.UnmapViewOfFile(m.view)
+	}
+	_ = m.file.Close()
+}
