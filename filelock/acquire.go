@@ -49,6 +49,7 @@ func (b *backend) behind(req driver.Request, line *line) (driver.Grant, error) {
 	return driver.Grant{}, errors.Join(held, err)
 }
 
+// checkRequest refuses what breaks a rule, before anything is opened.
 func (b *backend) checkRequest(ctx context.Context, req driver.Request) error {
 	if err := b.closed(); err != nil {
 		return err
@@ -65,6 +66,7 @@ func (b *backend) checkRequest(ctx context.Context, req driver.Request) error {
 	return ctx.Err()
 }
 
+// checkTTL refuses a TTL that is not kept reliably.
 func checkTTL(name string, ttl time.Duration) error {
 	if ttl < minTTL {
 		return invalid("TTL %v of lock %q: must be at least %v", ttl, name, minTTL)
@@ -145,6 +147,8 @@ func (b *backend) grant(ctx context.Context, f *lockFile, req driver.Request) (d
 	return grant, err
 }
 
+// guardAttempt takes guard and mark. It gives up as if the lock were held, which
+// it is about to be, when somebody has them for longer than a change takes.
 func guardAttempt(ctx context.Context, f *lockFile) error {
 	err := f.tryGuardAndMark()
 	if !errors.Is(err, errBusy) {
@@ -159,6 +163,10 @@ func guardAttempt(ctx context.Context, f *lockFile) error {
 	return err
 }
 
+// grantGuarded makes the grant, or finds who has it. The order is that of the
+// proof: that the file is the one at its path counts from here on only because
+// the guard keeps a revocation out, and the token is taken while nobody else can
+// take one for this name.
 func (b *backend) grantGuarded(ctx context.Context, f *lockFile, req driver.Request) (driver.Grant, error) {
 	there, err := f.atPath()
 	if err != nil {
@@ -200,6 +208,7 @@ func (b *backend) holder(name string) *fencehold.HeldError {
 	return b.holderOf(f)
 }
 
+// holderOf is holder for a file that is open.
 func (b *backend) holderOf(f *lockFile) *fencehold.HeldError {
 	rec, held, err := b.observe(f)
 	if err != nil || !held {

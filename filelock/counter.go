@@ -70,6 +70,9 @@ type counterWords struct {
 	crowds   [crowds]atomic.Uint64
 }
 
+// newCounter returns the counter of a directory for a process in this boot. It
+// opens nothing before the first token is asked for, so that looking needs no
+// permission to write.
 func newCounter(dir *directory, boot string) *counter {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(boot))
@@ -244,12 +247,15 @@ func (c *counter) reopen(context.Context) error {
 	return nil
 }
 
+// opened reports whether the file is mapped.
 func (c *counter) opened() bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.m != nil
 }
 
+// emptyCounter is the content of a new file. It belongs to no boot, so the first
+// process begins it.
 func emptyCounter() []byte {
 	content := make([]byte, counterSize)
 	binary.NativeEndian.PutUint64(content, counterMagic)
@@ -263,6 +269,7 @@ func (c *counter) damaged(what string) error {
 		what + ": if no data is guarded by tokens above the clock in microseconds, remove the file")}
 }
 
+// close unmaps the file once nobody uses it.
 func (c *counter) close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

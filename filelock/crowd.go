@@ -25,6 +25,7 @@ type crowd struct {
 	word uint32
 }
 
+// crowd returns the word for the line of this file name.
 func (c *counter) crowd(file string) crowd {
 	return crowd{c, crc32.ChecksumIEEE([]byte(file)) % crowds}
 }

@@ -36,6 +36,7 @@ func DefaultDir() (string, error) {
 	return filepath.Join(home, ".local", "state", "fencehold"), nil
 }
 
+// homeDir returns the home of the effective user, or says what to do without one.
 func homeDir() (string, error) {
 	u, err := currentUser()
 	switch {
@@ -107,6 +108,7 @@ func fileMode(dir fs.FileMode) fs.FileMode {
 // dirBits are what a directory hands on to those made in it.
 const dirBits = fs.ModePerm | fs.ModeSetgid | fs.ModeSticky
 
+// makeDefaultDir makes the default directory with all its parents.
 func makeDefaultDir() (string, error) {
 	path, err := DefaultDir()
 	if err != nil {
@@ -118,6 +120,8 @@ func makeDefaultDir() (string, error) {
 	return path, checkPrivate(path)
 }
 
+// makeDir makes a directory whose parent exists: a path with a slip in it is more
+// often an error than a wish.
 func makeDir(path string) error {
 	if !filepath.IsAbs(path) {
 		return invalid("lock directory %q: must be an absolute path", path)
@@ -157,6 +161,7 @@ func (d *directory) mkdir(path string) error {
 	return nil
 }
 
+// ignoreExist is for those who do not mind that somebody was quicker.
 func ignoreExist(err error) error {
 	if errors.Is(err, fs.ErrExist) {
 		return nil
@@ -195,6 +200,7 @@ func (d *directory) create(path string, content []byte) error {
 // tempPrefix begins the names of files that are not ready yet.
 const tempPrefix = ".new-"
 
+// fill gives a file its permissions, and its content if that has to last.
 func (d *directory) fill(temp *os.File, content []byte) error {
 	if err := temp.Chmod(d.fileMode); err != nil {
 		return err
@@ -224,6 +230,7 @@ func (d *directory) sweep() {
 	}
 }
 
+// lockPath returns the path of the lock file of name.
 func (d *directory) lockPath(name string) string {
 	return d.path + string(filepath.Separator) + fileName(name, lockSuffix)
 }

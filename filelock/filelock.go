@@ -46,6 +46,7 @@ type Options struct {
 	Lease bool
 }
 
+// init makes the scheme known to fencehold.Open.
 func init() { fencehold.Register("file", open) }
 
 // New returns a backend that keeps its locks in dir, an absolute path, or in

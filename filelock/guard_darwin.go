@@ -36,17 +36,22 @@ func (f *lockFile) tryGuard() error {
 	return nil
 }
 
+// openGuard opens a guard that exists.
 func openGuard(path string) (int, error) {
 	return retry(func() (int, error) { return unix.Open(path, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0) })
 }
 
+// unguard frees the guard by name: a child that is being made may have the
+// descriptor too.
 func (f *lockFile) unguard() {
 	_ = unix.Flock(f.guardFD, unix.LOCK_UN)
 	_ = unix.Close(f.guardFD)
 }
 
+// tryGuardAndMark takes the guard alone: the flock marks the holder.
 func (f *lockFile) tryGuardAndMark() error { return f.tryGuard() }
 
+// unmark has nothing to do.
 func (f *lockFile) unmark() {}
 
 // marked reports whether anybody has the flock. A leftover record is taken for

@@ -19,11 +19,19 @@ const (
 // guarding is empty: the descriptor is enough.
 type guarding struct{}
 
-func (f *lockFile) tryGuard() error        { return f.lockBytes(unix.F_WRLCK, guardByte, 1) }
-func (f *lockFile) tryGuardAndMark() error { return f.lockBytes(unix.F_WRLCK, guardByte, 2) }
-func (f *lockFile) unguard()               { _ = f.lockBytes(unix.F_UNLCK, guardByte, 1) }
-func (f *lockFile) unmark()                { _ = f.lockBytes(unix.F_UNLCK, markByte, 1) }
+// tryGuard takes the guard, or returns errBusy.
+func (f *lockFile) tryGuard() error { return f.lockBytes(unix.F_WRLCK, guardByte, 1) }
 
+// tryGuardAndMark takes both with one call of the system.
+func (f *lockFile) tryGuardAndMark() error { return f.lockBytes(unix.F_WRLCK, guardByte, 2) }
+
+// unguard frees the guard for all duplicates of the descriptor.
+func (f *lockFile) unguard() { _ = f.lockBytes(unix.F_UNLCK, guardByte, 1) }
+
+// unmark frees the mark likewise.
+func (f *lockFile) unmark() { _ = f.lockBytes(unix.F_UNLCK, markByte, 1) }
+
+// lockBytes locks or unlocks n bytes. Unlocking what is not locked is no error.
 func (f *lockFile) lockBytes(kind int16, from, n int64) error {
 	lock := unix.Flock_t{Type: kind, Whence: io.SeekStart, Start: from, Len: n}
 	err := unix.FcntlFlock(uintptr(f.fd), unix.F_OFD_SETLK, &lock)

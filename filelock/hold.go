@@ -38,6 +38,7 @@ func (b *backend) find(name, holder string) *hold {
 	return nil
 }
 
+// forget drops the hold from those that Close ends.
 func (b *backend) forget(h *hold) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -35,6 +35,7 @@ func (b *backend) List(ctx context.Context, prefix string) iter.Seq2[driver.Hold
 	}
 }
 
+// lockFiles lists the names of the lock files. What is not a plain file is no lock.
 func (b *backend) lockFiles(ctx context.Context) ([]string, error) {
 	if err := errors.Join(b.closed(), ctx.Err()); err != nil {
 		return nil, err

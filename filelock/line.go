@@ -25,6 +25,7 @@ type line struct {
 	crowd crowd
 }
 
+// line returns the line of a lock.
 func (b *backend) line(name string) *line { return b.lineAt(fileName(name, lineSuffix)) }
 
 // lineOf returns the line of the lock file at path.
@@ -32,6 +33,7 @@ func (b *backend) lineOf(path string) *line {
 	return b.lineAt(strings.TrimSuffix(filepath.Base(path), lockSuffix) + lineSuffix)
 }
 
+// lineAt returns the line that is in a directory of this name.
 func (b *backend) lineAt(file string) *line {
 	path := b.dir.state + string(filepath.Separator) + file
 	return &line{dir: b.dir, path: path, crowd: b.counter.crowd(file)}
@@ -76,6 +78,7 @@ func (l *line) tickets() ([]ticket, error) {
 	return all, err
 }
 
+// read looks for tickets whatever the crowd says.
 func (l *line) read() ([]ticket, error) {
 	dir, err := os.Open(l.path)
 	if err != nil {
@@ -116,6 +119,8 @@ func (l *line) front(own *ticket) (*ticket, error) {
 	return l.frontOf(all, own), nil
 }
 
+// frontOf is front for tickets that were read. The line is removed with its last
+// dead ticket.
 func (l *line) frontOf(all []ticket, own *ticket) *ticket {
 	removed := 0
 	for i := range all {
@@ -136,6 +141,7 @@ func (l *line) frontOf(all []ticket, own *ticket) *ticket {
 	return nil
 }
 
+// look says what became of the waiter with this ticket, and may ring for it.
 func (l *line) look(t ticket, ring bool) liveness {
 	return look(l.path+string(filepath.Separator)+t.file, ring)
 }

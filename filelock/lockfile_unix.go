@@ -44,6 +44,7 @@ func (d *directory) openFile(path string, write bool) (*lockFile, error) {
 	return f, nil
 }
 
+// stat remembers which file this is, and refuses what is not a plain one.
 func (f *lockFile) stat() error {
 	var st unix.Stat_t
 	if err := unix.Fstat(f.fd, &st); err != nil {
@@ -57,6 +58,7 @@ func (f *lockFile) stat() error {
 	return nil
 }
 
+// identify takes the identity of a file from its description.
 func identify(st *unix.Stat_t) fileID { return fileID{uint64(st.Dev), st.Ino} }
 
 // atPath reports whether the file is still the one at its path. If not, who
@@ -75,6 +77,7 @@ func (f *lockFile) atPath() (bool, error) {
 // tryLock takes the lock as flock(1) does.
 func (f *lockFile) tryLock() error { return f.fault("flock", tryFlock(f.fd)) }
 
+// tryFlock takes a flock without waiting, or returns errBusy.
 func tryFlock(fd int) error {
 	err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
 	if err == unix.EWOULDBLOCK {
@@ -86,6 +89,7 @@ func tryFlock(fd int) error {
 // unlock frees the lock though there may be duplicates of the descriptor.
 func (f *lockFile) unlock() error { return f.fault("flock", unix.Flock(f.fd, unix.LOCK_UN)) }
 
+// close closes the descriptor. Locks are freed by name before: see drop.
 func (f *lockFile) close() { _ = unix.Close(f.fd) }
 
 // duplicate returns another descriptor of the same open file.
@@ -105,6 +109,8 @@ func (f *lockFile) content(buf []byte) ([]byte, error) {
 	return buf[:n], nil
 }
 
+// setContent writes line over what is there. Where a file was longer than any
+// record, the rest goes.
 func (f *lockFile) setContent(line []byte) error {
 	n, err := unix.Pwrite(f.fd, line, 0)
 	if err == nil && n < len(line) {
@@ -119,6 +125,7 @@ func (f *lockFile) setContent(line []byte) error {
 // removable reports whether an open file can be taken away from its path.
 func (f *lockFile) removable() error { return nil }
 
+// remove takes the file away from its path. Who has it open keeps it.
 func (f *lockFile) remove() error { return os.Remove(f.path) }
 
 // fault adds the path to an error other than errBusy.

@@ -24,6 +24,7 @@ const (
 	markByte
 )
 
+// openFile opens a lock file that exists.
 func (d *directory) openFile(path string, write bool) (*lockFile, error) {
 	flags := os.O_RDONLY
 	if write {
@@ -56,12 +57,23 @@ func (f *lockFile) atPath() (bool, error) {
 	return err == nil && os.SameFile(own, now), err
 }
 
-func (f *lockFile) tryLock() error  { return f.lockByte(lockByte) }
-func (f *lockFile) unlock() error   { return f.unlockByte(lockByte) }
-func (f *lockFile) tryGuard() error { return f.lockByte(guardByte) }
-func (f *lockFile) unguard()        { _ = f.unlockByte(guardByte) }
-func (f *lockFile) unmark()         { _ = f.unlockByte(markByte) }
+// tryLock takes the lock, or returns errBusy.
+func (f *lockFile) tryLock() error { return f.lockByte(lockByte) }
 
+// unlock frees the lock.
+func (f *lockFile) unlock() error { return f.unlockByte(lockByte) }
+
+// tryGuard takes the guard, or returns errBusy.
+func (f *lockFile) tryGuard() error { return f.lockByte(guardByte) }
+
+// unguard frees the guard.
+func (f *lockFile) unguard() { _ = f.unlockByte(guardByte) }
+
+// unmark frees the mark.
+func (f *lockFile) unmark() { _ = f.unlockByte(markByte) }
+
+// tryGuardAndMark takes one after the other: the system frees ranges only as they
+// were locked.
 func (f *lockFile) tryGuardAndMark() error {
 	if err := f.tryGuard(); err != nil {
 		return err
@@ -73,12 +85,15 @@ func (f *lockFile) tryGuardAndMark() error {
 	return err
 }
 
+// lockByte locks one of the three bytes.
 func (f *lockFile) lockByte(at uint32) error { return lockHandle(f.file, at) }
 
+// unlockByte frees one of the three bytes.
 func (f *lockFile) unlockByte(at uint32) error {
 	return f.fault("unlock", windows.UnlockFileEx(windows.Handle(f.file.Fd()), 0, 1, 0, overlapped(at)))
 }
 
+// lockHandle locks a byte of any open file, without waiting.
 func lockHandle(file *os.File, at uint32) error {
 	const flags = windows.LOCKFILE_EXCLUSIVE_LOCK | windows.LOCKFILE_FAIL_IMMEDIATELY
 	err := windows.LockFileEx(windows.Handle(file.Fd()), flags, 0, 1, 0, overlapped(at))
@@ -91,6 +106,7 @@ func lockHandle(file *os.File, at uint32) error {
 	return nil
 }
 
+// overlapped names a byte in the way of the system.
 func overlapped(at uint32) *windows.Overlapped {
 	return &windows.Overlapped{Offset: at, OffsetHigh: 1 << 30}
 }
@@ -111,8 +127,11 @@ func (f *lockFile) marked() (bool, error) {
 // foreign knows nothing: no other program is known to lock this byte.
 func (f *lockFile) foreign() (bool, int, error) { return false, 0, nil }
 
+// close closes the handle. Locks are freed by name before: the system may take its
+// time about those of a closed handle.
 func (f *lockFile) close() { _ = f.file.Close() }
 
+// duplicate returns another handle of the same open file.
 func (f *lockFile) duplicate() (uintptr, error) {
 	var dup windows.Handle
 	process := windows.CurrentProcess()
@@ -121,6 +140,7 @@ func (f *lockFile) duplicate() (uintptr, error) {
 	return uintptr(dup), f.fault("duplicate", err)
 }
 
+// content reads the file into buf, as much as fits.
 func (f *lockFile) content(buf []byte) ([]byte, error) {
 	n, err := f.file.ReadAt(buf, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -130,6 +150,7 @@ func (f *lockFile) content(buf []byte) ([]byte, error) {
 	return buf[:n], nil
 }
 
+// setContent writes line over what is there.
 func (f *lockFile) setContent(line []byte) error {
 	_, err := f.file.WriteAt(line, 0)
 	if err == nil && f.size > int64(len(line)) {
@@ -143,8 +164,10 @@ func (f *lockFile) removable() error {
 	return unsupported("revoking a grant of process mode on Windows")
 }
 
+// remove is never reached: removable comes first.
 func (f *lockFile) remove() error { return f.removable() }
 
+// fault adds the path to an error.
 func (f *lockFile) fault(op string, err error) error {
 	if err == nil {
 		return nil

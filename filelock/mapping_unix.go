@@ -19,6 +19,7 @@ type mapping struct {
 	words *counterWords
 }
 
+// openMapping maps a file that exists and has the right size.
 func openMapping(path string) (*mapping, error) {
 	fd, err := retry(func() (int, error) { return unix.Open(path, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0) })
 	if err != nil {
@@ -39,6 +40,7 @@ func openMapping(path string) (*mapping, error) {
 	return m, nil
 }
 
+// size returns the size of the file now, or -1.
 func (m *mapping) size() int64 {
 	var st unix.Stat_t
 	if unix.Fstat(m.fd, &st) != nil {
@@ -58,6 +60,7 @@ func (m *mapping) lock(ctx context.Context) error {
 	return poll(ctx, func() error { return tryFlock(m.fd) })
 }
 
+// unlock lets the next process raise the limit.
 func (m *mapping) unlock() { _ = unix.Flock(m.fd, unix.LOCK_UN) }
 
 // sync makes durable what was written to the mapping.
@@ -72,6 +75,7 @@ func (m *mapping) sync() error {
 	return nil
 }
 
+// close unmaps the file. Nobody may use its words any more.
 func (m *mapping) close() {
 	if m.data != nil {
 		_ = unix.Munmap(m.data)

@@ -17,6 +17,7 @@ type mapping struct {
 	words *counterWords
 }
 
+// openMapping maps a file that exists and has the right size.
 func openMapping(path string) (*mapping, error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -31,6 +32,7 @@ func openMapping(path string) (*mapping, error) {
 	return m, nil
 }
 
+// open makes the view.
 func (m *mapping) open(path string) error {
 	if m.size() != counterSize {
 		return &fs.PathError{Op: "use", Path: path, Err: errors.New("not a token counter: wrong size")}
@@ -49,6 +51,7 @@ func (m *mapping) open(path string) error {
 	return nil
 }
 
+// size returns the size of the file now, or -1.
 func (m *mapping) size() int64 {
 	info, err := m.file.Stat()
 	if err != nil {
@@ -60,18 +63,22 @@ func (m *mapping) size() int64 {
 // removed is false: an open file cannot be removed on this system.
 func (m *mapping) removed() bool { return false }
 
+// lock waits for the other processes that raise the limit.
 func (m *mapping) lock(ctx context.Context) error {
 	return poll(ctx, func() error { return lockHandle(m.file, lockByte) })
 }
 
+// unlock lets the next process raise the limit.
 func (m *mapping) unlock() {
 	_ = windows.UnlockFileEx(windows.Handle(m.file.Fd()), 0, 1, 0, overlapped(lockByte))
 }
 
+// sync makes durable what was written to the mapping.
 func (m *mapping) sync() error {
 	return errors.Join(windows.FlushViewOfFile(m.view, counterSize), m.file.Sync())
 }
 
+// close unmaps the file. Nobody may use its words any more.
 func (m *mapping) close() {
 	if m.view != 0 {
 		_ = windows.UnmapViewOfFile(m.view)

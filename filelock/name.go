@@ -69,6 +69,7 @@ func escape(name string) string {
 	return b.String()
 }
 
+// isPlain reports whether a name can be a file name as it is.
 func isPlain(name string) bool {
 	for i := range len(name) {
 		if !isPlainByte(name[i]) {
@@ -78,6 +79,8 @@ func isPlain(name string) bool {
 	return !strings.HasPrefix(name, ".") && !isDevice(name)
 }
 
+// isPlainByte reports whether a byte needs no escape. It does where the file
+// system takes capitals for small letters.
 func isPlainByte(c byte) bool {
 	switch {
 	case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '.', c == '_', c == '-':
@@ -116,6 +119,7 @@ func lockName(file string) (string, bool) {
 	return name, true
 }
 
+// unescape is the inverse of escape. It also takes what escape would not write.
 func unescape(escaped string) (string, bool) {
 	var b strings.Builder
 	for i := 0; i < len(escaped); i++ {

@@ -100,6 +100,7 @@ func (b *backend) kept(name string, keep time.Duration) record {
 	}
 }
 
+// after is the moment in d from now.
 func (b *backend) after(d time.Duration) *moment { return &moment{Boot: b.boot, Nano: sinceBoot() + d} }
 
 // remaining is how long the record says that the lock is still held, whether

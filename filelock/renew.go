@@ -160,6 +160,8 @@ func (b *backend) Release(ctx context.Context, grant driver.Grant, keep time.Dur
 	})
 }
 
+// releaseHold ends a hold. One that was lost before is dropped all the same, and
+// one whose release failed stands, to be released again.
 func (b *backend) releaseHold(ctx context.Context, h *hold, keep time.Duration) error {
 	var err error
 	if keep > 0 {

@@ -53,8 +53,10 @@ func (b *bell) wait(d time.Duration, over func() bool) (bool, error) {
 	return err == nil, err
 }
 
+// interrupt ends a wait that has begun.
 func (b *bell) interrupt() { _ = b.pipe.SetReadDeadline(time.Unix(1, 0)) }
 
+// close leaves the pipe without a reader: its waiter is dead to all others.
 func (b *bell) close() { _ = b.pipe.Close() }
 
 // frozenAfter is how long a waiter may leave a ring unanswered before others

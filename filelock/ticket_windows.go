@@ -17,6 +17,7 @@ type bell struct {
 	stop   chan struct{}
 }
 
+// hangBell makes a ticket that goes with its handle.
 func (d *directory) hangBell(_, path string) (*bell, error) {
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {
@@ -45,6 +46,7 @@ func (b *bell) wait(d time.Duration, over func() bool) (bool, error) {
 	return false, nil
 }
 
+// interrupt ends a wait that has begun, or the next one.
 func (b *bell) interrupt() {
 	select {
 	case b.stop <- struct{}{}:
@@ -52,6 +54,7 @@ func (b *bell) interrupt() {
 	}
 }
 
+// close removes the ticket.
 func (b *bell) close() { _ = windows.CloseHandle(b.handle) }
 
 // look finds a ticket alive as long as it is there.

@@ -43,6 +43,7 @@ func parseURL(rawURL string) (string, *Options, error) {
 	return fromURLPath(u.Path), opts, nil
 }
 
+// parseQuery reads ?mode=process|lease, and refuses everything else.
 func parseQuery(u *url.URL) (*Options, error) {
 	query, err := url.ParseQuery(u.RawQuery)
 	if err != nil {

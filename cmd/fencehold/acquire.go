@@ -19,6 +19,7 @@ const acquireExample = `  holder=$(fencehold acquire -o name --ttl 10m deploy) |
   fencehold renew --holder "$holder" --ttl 10m deploy
   fencehold release --holder "$holder" deploy`
 
+// acquireCommand is "fencehold acquire": a lock that outlives this process.
 func (a *app) acquireCommand() *cobra.Command {
 	f := &runFlags{}
 	cmd := &cobra.Command{
@@ -41,6 +42,8 @@ func (a *app) acquireCommand() *cobra.Command {
 	return cmd
 }
 
+// acquire takes the lock and prints what its holder needs. A lock of which
+// nobody could be told is given back.
 func (a *app) acquire(cmd *cobra.Command, f *runFlags, output string, args []string) error {
 	name, err := a.lockName(args)
 	if err != nil {

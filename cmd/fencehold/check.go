@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// checkCommand is "fencehold check": is my lock still mine?
 func (a *app) checkCommand() *cobra.Command {
 	var f fenceFlags
 	cmd := &cobra.Command{
@@ -25,6 +26,8 @@ func (a *app) checkCommand() *cobra.Command {
 	return cmd
 }
 
+// check compares what the lock service says with the grant of the flags or
+// of the environment. It takes nothing, and changes nothing.
 func (a *app) check(cmd *cobra.Command, f fenceFlags, args []string) error {
 	if len(args) == 0 {
 		args = []string{os.Getenv(guarded.EnvLock)}

@@ -67,6 +67,7 @@ func (a *app) report(err error) {
 	notice.New(a.stderr, level, a.logsJSON()).Error(err)
 }
 
+// level is what the flags -q and -v ask for.
 func (a *app) level() notice.Level {
 	switch {
 	case a.quiet:
@@ -77,8 +78,11 @@ func (a *app) level() notice.Level {
 	return notice.Normal
 }
 
+// logsJSON reports whether messages are JSON. Before the settings are known,
+// they are text.
 func (a *app) logsJSON() bool { return a.config != nil && a.config.Get("log_format") == "json" }
 
+// notices is where this call's messages go.
 func (a *app) notices() *notice.Printer { return notice.New(a.stderr, a.level(), a.logsJSON()) }
 
 // tree builds the commands.
@@ -151,8 +155,10 @@ func (a *app) invalid(c *config.Config, key string, err error) error {
 // usage makes err a mistake in the command line.
 func (a *app) usage(err error) error { return &usageError{a.commandPath(), err} }
 
+// usagef is usage with a text of its own.
 func (a *app) usagef(format string, args ...any) error { return a.usage(fmt.Errorf(format, args...)) }
 
+// commandPath is what the user called, for the hint at its help.
 func (a *app) commandPath() string {
 	if a.flags == nil || a.flags.Name() == "" {
 		return "fencehold"

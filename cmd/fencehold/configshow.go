@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// configCommand is "fencehold config show".
 func (a *app) configCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",

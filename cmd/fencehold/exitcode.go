@@ -35,8 +35,10 @@ type usageError struct {
 	err     error
 }
 
+// Error ends with where to read more.
 func (e *usageError) Error() string { return e.err.Error() + "; see " + e.command + " --help" }
 
+// Unwrap returns the rule that was broken.
 func (e *usageError) Unwrap() error { return e.err }
 
 // An exitError is an exit code that was decided on.
@@ -45,6 +47,7 @@ type exitError struct {
 	err  error // what there is to say, nil for nothing
 }
 
+// Error is empty where the code says it all, as for that of a command.
 func (e *exitError) Error() string {
 	if e.err == nil {
 		return ""
@@ -52,11 +55,13 @@ func (e *exitError) Error() string {
 	return e.err.Error()
 }
 
+// Unwrap returns what there is to say, or nil.
 func (e *exitError) Unwrap() error { return e.err }
 
 // An interruption is the cause of a context that a signal ended.
 type interruption struct{ signal syscall.Signal }
 
+// Error names the signal.
 func (i interruption) Error() string { return "interrupted: " + i.signal.String() }
 
 // exitCode is the exit code for err.

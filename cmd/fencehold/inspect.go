@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// inspectCommand is "fencehold inspect": all about one lock.
 func (a *app) inspectCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "inspect [flags] LOCK",

@@ -42,6 +42,7 @@ type fenceFlags struct {
 	token  int64
 }
 
+// declare adds the flags.
 func (f *fenceFlags) declare(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.holder, "holder", "", "id of the grant (default $"+guarded.EnvHolder+")")
 	cmd.Flags().Int64Var(&f.token, "token", 0, "token of the grant, which must match if given")

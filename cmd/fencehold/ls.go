@@ -16,6 +16,7 @@ import (
 // completionTime bounds the look-up of names for the shell.
 const completionTime = 300 * time.Millisecond
 
+// lsCommand is "fencehold ls". An empty list is no failure.
 func (a *app) lsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "ls [flags] [PREFIX]",
@@ -52,6 +53,7 @@ func (a *app) locks(ctx context.Context, prefix string) ([]fencehold.Holding, er
 	return collect(ctx, client, prefix)
 }
 
+// collect reads all locks before any is shown, and puts them in order.
 func collect(ctx context.Context, client *fencehold.Client, prefix string) ([]fencehold.Holding, error) {
 	var locks []fencehold.Holding
 	for h, err := range client.Locks(ctx, prefix) {

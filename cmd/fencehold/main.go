@@ -14,6 +14,7 @@ import (
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/keeper"
 )
 
+// main is one of two programs: what the user called, or the keeper of a run.
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == keeper.Argument {
 		os.Exit(keeper.Main(os.Args[2:]))

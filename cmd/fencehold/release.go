@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// releaseCommand is "fencehold release": the end of acquire.
 func (a *app) releaseCommand() *cobra.Command {
 	var f fenceFlags
 	cmd := &cobra.Command{

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// renewCommand is "fencehold renew": more time for what acquire took.
 func (a *app) renewCommand() *cobra.Command {
 	var f fenceFlags
 	var ttl flagvalue.Duration

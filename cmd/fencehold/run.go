@@ -30,6 +30,7 @@ const runExample = `  fencehold run -w 10m deploy -- ./deploy.sh
   fencehold run -n -E 0 --min-hold 60s rollup -- /opt/jobs/rollup
   fencehold run report -c 'make report > report.txt'`
 
+// runCommand is "fencehold run".
 func (a *app) runCommand() *cobra.Command {
 	f := &runFlags{}
 	cmd := &cobra.Command{
@@ -87,6 +88,8 @@ func (a *app) splitRun(cmd *cobra.Command, args []string) (lock string, argv []s
 	return args[0], cmd.Flags().Args(), nil
 }
 
+// runSpec puts flags and settings together. It also finds the command, so that
+// one that is missing is reported before the lock is asked for.
 func (a *app) runSpec(f *runFlags, lock string, argv []string) (guarded.Spec, error) {
 	settings, err := a.settings()
 	if err != nil {
@@ -175,6 +178,7 @@ func (f *runFlags) verdict(spec guarded.Spec, r guarded.Result) error {
 	return f.notAcquired(r.Err)
 }
 
+// notAcquired gives an error of the acquisition the code that the flags want.
 func (f *runFlags) notAcquired(err error) error {
 	switch {
 	case errors.Is(err, fencehold.ErrHeld):
@@ -193,6 +197,8 @@ func commandCode(r guarded.Result) int {
 	return r.Status.ExitStatus()
 }
 
+// notStarted is a shell's exit code for a command that could not be executed
+// after the lock was acquired, such as a script whose interpreter is missing.
 func notStarted(err error) int {
 	if errors.Is(err, os.ErrNotExist) {
 		return codeNotFound

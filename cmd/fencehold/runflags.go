@@ -70,6 +70,7 @@ func (f *runFlags) declare(flags *pflag.FlagSet) {
 	flags.StringVar(&f.statusFile, "status-file", "", "write the outcome to this file, as JSON")
 }
 
+// normalizeRunFlag maps the names that flock(1) and consul lock have to ours.
 func normalizeRunFlag(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	switch name {
 	case "nonblock", "nb":
@@ -115,6 +116,7 @@ func (f *runFlags) check(argv []string) error {
 	return errors.Join(checkCode("--busy-exit-code", f.busyCode), checkCode("--lost-exit-code", f.lostCode), f.checkLabels())
 }
 
+// checkCode refuses what the kernel would cut to eight bits.
 func checkCode(name string, code int) error {
 	if code < 0 || code > 255 {
 		return fmt.Errorf("%s %d: must be between 0 and 255", name, code)
@@ -122,6 +124,7 @@ func checkCode(name string, code int) error {
 	return nil
 }
 
+// checkLabels refuses a label without a key.
 func (f *runFlags) checkLabels() error {
 	for _, label := range f.labels {
 		if key, _, ok := strings.Cut(label, "="); !ok || key == "" {
@@ -152,6 +155,7 @@ func (f *runFlags) options(ttl time.Duration, owner string) []fencehold.Option {
 	return opts
 }
 
+// labelMap lets the last of several values of a key count.
 func labelMap(labels []string) map[string]string {
 	m := map[string]string{}
 	for _, label := range labels {

@@ -30,6 +30,7 @@ type unlockFlags struct {
 	reason string
 }
 
+// unlockCommand is "fencehold unlock".
 func (a *app) unlockCommand() *cobra.Command {
 	f := &unlockFlags{}
 	cmd := &cobra.Command{
@@ -46,6 +47,8 @@ func (a *app) unlockCommand() *cobra.Command {
 	return cmd
 }
 
+// unlock shows the holder, asks, and takes the lock from exactly the holder that
+// it has shown: if another one has it by then, nothing is changed.
 func (a *app) unlock(ctx context.Context, f *unlockFlags, args []string) error {
 	name, err := a.lockName(args)
 	if err != nil {
@@ -116,6 +119,7 @@ func (a *app) confirm(ctx context.Context, h fencehold.Holding, info fencehold.I
 	}
 }
 
+// isTerminal reports whether somebody can be asked.
 func isTerminal(r io.Reader) bool {
 	f, ok := r.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

@@ -20,6 +20,7 @@ type versionView struct {
 	Platform string `json:"platform"`
 }
 
+// versionCommand is "fencehold version".
 func (a *app) versionCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "version", Short: "Print the version"}
 	output := outputFlag(cmd, view.Table)

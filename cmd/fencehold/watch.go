@@ -18,6 +18,7 @@ one event on each line instead: "acquired", "released", or "changed" when
 another holder has the lock. It looks every --interval, so it can miss what is
 shorter than that.`
 
+// watchCommand is "fencehold watch".
 func (a *app) watchCommand() *cobra.Command {
 	interval := &flagvalue.Duration{Value: time.Second, Given: true}
 	cmd := &cobra.Command{

@@ -64,6 +64,9 @@ func Load(src Source) (*Config, error) {
 	return c, c.resolveURL(src)
 }
 
+// chooseProfile takes the profile of the flag, of the environment, or the one
+// that the file names. One that the file does not have is an error, since its
+// settings would silently be missing.
 func (c *Config) chooseProfile(src Source, f *file) error {
 	s := Setting{"profile", src.Flags["profile"], "flag --profile"}
 	if s.Value == "" {
@@ -84,6 +87,7 @@ func (c *Config) chooseProfile(src Source, f *file) error {
 	return nil
 }
 
+// orNone makes an empty list readable.
 func orNone(s string) string {
 	if s == "" {
 		return "none"
@@ -91,6 +95,8 @@ func orNone(s string) string {
 	return s
 }
 
+// find looks for a setting in the order of precedence. An empty variable is as
+// good as none: scripts cannot always unset one.
 func (src Source) find(f *file, profile, key, standard string) Setting {
 	if v, ok := src.Flags[key]; ok {
 		return Setting{key, v, "flag --" + strings.ReplaceAll(key, "_", "-")}

@@ -54,6 +54,7 @@ type settings struct {
 	LogFormat    *string `toml:"log_format"`
 }
 
+// table returns the keys that were given.
 func (s settings) table() table {
 	t := table{}
 	for key, value := range map[string]*string{
@@ -114,6 +115,7 @@ func (f *file) checkSecrets() error {
 	return nil
 }
 
+// mapValues returns the values of m in no particular order.
 func mapValues(m map[string]table) []table {
 	var all []table
 	for _, t := range m {
@@ -146,6 +148,7 @@ func defaultPath(getenv func(string) string) string {
 	return filepath.Join(dir, "fencehold", "config.toml")
 }
 
+// withoutPath takes the path out of an error that names it again.
 func withoutPath(err error) error {
 	if e, ok := errors.AsType[*fs.PathError](err); ok {
 		return e.Err

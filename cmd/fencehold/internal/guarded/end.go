@@ -97,6 +97,8 @@ func (r *run) finish() {
 	r.part()
 }
 
+// release gives the lock back, after the command is gone. Whatever comes of it,
+// the outcome of the command stands: a lock that could not be released runs out.
 func (r *run) release() {
 	r.result.Hold = time.Since(r.since)
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)

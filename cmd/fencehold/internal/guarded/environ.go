@@ -48,6 +48,7 @@ func environ(base []string, lease *fencehold.Lease, backend string) []string {
 	return env
 }
 
+// lookup returns the value that counts if a name is given twice: the last.
 func lookup(env []string, name string) string {
 	for _, entry := range slices.Backward(env) {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {

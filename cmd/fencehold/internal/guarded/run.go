@@ -70,6 +70,8 @@ func Run(ctx context.Context, spec Spec) Result {
 	return r.result
 }
 
+// spawn makes sure that there is a keeper, and that what a keeper may leave
+// behind comes to this process.
 func (r *run) spawn() (err error) {
 	if err = process.Adopt(); err != nil {
 		return err
@@ -108,6 +110,7 @@ func (r *run) wait(cancel func()) {
 	}
 }
 
+// signalWaiting deals with a signal while there is no command to pass it to.
 func (r *run) signalWaiting(sig os.Signal, cancel func()) {
 	switch {
 	case ends(sig):
@@ -170,6 +173,9 @@ func (r *run) start() {
 		r.result.Wait.Round(time.Millisecond), r.lease.Token())
 }
 
+// command describes the command to the keeper. The notice that it gets before
+// the lease ends is never more than a quarter of the lease: a longer grace must
+// not stop a command whose lease is in order.
 func (r *run) command() keeper.Command {
 	c := keeper.Command{
 		Path: r.spec.Path, Args: r.spec.Args, Env: environ(r.spec.Env, r.lease, r.client.Info().URL),
@@ -208,6 +214,9 @@ func (r *run) turn() {
 	}
 }
 
+// signalRunning passes a signal on. TERM alone says that the command shall end,
+// so it alone starts the time after which it is killed; the others may mean
+// anything to it, such as to read its configuration again.
 func (r *run) signalRunning(sig os.Signal) {
 	switch {
 	case sig == unix.SIGCHLD:
@@ -255,6 +264,7 @@ func lossOf(lease *fencehold.Lease) error {
 	return errors.New("the clock was set forward past the end of the lease")
 }
 
+// renew tells the keeper how long the lock is certain now.
 func (r *run) renew() {
 	if !r.spec.WarnOnly {
 		r.keeper.Deadline(r.deadline())

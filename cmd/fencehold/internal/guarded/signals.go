@@ -43,4 +43,5 @@ func fromTerminal(sig os.Signal) bool {
 // pause stops this process until it is continued.
 func pause() { unix.Kill(os.Getpid(), unix.SIGSTOP) }
 
+// number is the signal as the kernel knows it.
 func number(sig os.Signal) syscall.Signal { return sig.(syscall.Signal) }

@@ -29,6 +29,8 @@ type status struct {
 	Error    *string `json:"error"`
 }
 
+// newStatus collects what there is to say about a run. A lock that was held by
+// somebody else has an outcome of its own, since scripts ask for it.
 func newStatus(lock string, code int, r Result) status {
 	s := status{
 		Schema: statusSchema, Outcome: string(r.Outcome), ExitCode: code, Lock: lock,

@@ -58,6 +58,7 @@ func (c Command) encode() []byte {
 	return []byte(b.String())
 }
 
+// numbers lists the fields that are numbers, in the order of the message.
 func (c Command) numbers() []int64 {
 	return []int64{
 		int64(c.Foreign), truth(c.NoStdin), int64(c.Clock), int64(c.Deadline), int64(c.Notice),
@@ -65,6 +66,7 @@ func (c Command) numbers() []int64 {
 	}
 }
 
+// truth is 1 for true.
 func truth(b bool) int64 {
 	if b {
 		return 1

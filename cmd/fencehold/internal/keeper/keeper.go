@@ -56,6 +56,7 @@ func Main(args []string) int {
 	return 0
 }
 
+// unusable tells whoever called a keeper by hand that it is not for them.
 func unusable(why string) int {
 	os.Stderr.WriteString("fencehold: " + Argument + " is for internal use: " + why + "\n")
 	return 64
@@ -118,6 +119,8 @@ func serve(s *socket, own bool) {
 	s.shut(unix.SHUT_RDWR)
 }
 
+// listen turns what the wrapper says into events, and its end into a closed
+// channel.
 func (k *keeper) listen() {
 	defer close(k.messages)
 	for {
@@ -163,6 +166,8 @@ func (k *keeper) turn() {
 	k.look()
 }
 
+// handle deals with one message. Those about the command that come before it
+// was started mean nothing.
 func (k *keeper) handle(m message) {
 	if m.kind == msgStart {
 		k.start(m)
@@ -386,6 +391,8 @@ func (k *keeper) look() {
 	k.poll.Reset(pollEvery)
 }
 
+// say tells the wrapper, as long as there is one. A wrapper that cannot be told
+// is about to close its end.
 func (k *keeper) say(m message) {
 	if !k.orphan {
 		k.socket.send(m)

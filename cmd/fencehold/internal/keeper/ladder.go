@@ -61,6 +61,7 @@ func (l *ladder) tell(now, grace time.Duration) {
 	}
 }
 
+// tellAt is when the command is told that the lease is about to end, 0 for never.
 func (l *ladder) tellAt() time.Duration {
 	if l.deadline == 0 || l.paused {
 		return 0
@@ -68,6 +69,8 @@ func (l *ladder) tellAt() time.Duration {
 	return max(l.deadline-l.notice, 1)
 }
 
+// lastAt is when the command is killed: at the end of its grace or of the lease,
+// whichever comes first.
 func (l *ladder) lastAt() time.Duration {
 	switch {
 	case l.deadline == 0 || l.paused:

@@ -93,6 +93,7 @@ func Inside() (*Keeper, error) {
 	return newKeeper(ours, 0)
 }
 
+// newKeeper is the wrapper's side of the keeper at the other end of fd.
 func newKeeper(fd, pid int) (*Keeper, error) {
 	socket, err := newSocket(fd)
 	if err != nil {
@@ -129,6 +130,8 @@ func inheritable(fd int) (int, error) {
 	return 0, fmt.Errorf("no file descriptor left for the keeper process")
 }
 
+// listen turns what the keeper says into events. They are not dropped: their
+// last one says that the lock may be released.
 func (k *Keeper) listen(events chan<- Event) {
 	defer close(events)
 	for {
@@ -142,6 +145,7 @@ func (k *Keeper) listen(events chan<- Event) {
 	}
 }
 
+// event reads a message of a keeper. One that is not known is left out.
 func event(m message) (Event, bool) {
 	switch m.kind {
 	case msgStarted:

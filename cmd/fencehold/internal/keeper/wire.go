@@ -105,6 +105,7 @@ func (s *socket) send(m message) error {
 	return nil
 }
 
+// again reports whether a call has to be repeated when the socket is ready.
 func again(err error) bool { return errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) }
 
 // receive reads one message; io.EOF says that the other side is gone. A
@@ -124,6 +125,8 @@ func (s *socket) receive() (message, error) {
 	return m, s.fill(&m, m.data)
 }
 
+// fill reads until to is full, and takes descriptors that come along. The kernel
+// never joins the bytes of two messages across a descriptor.
 func (s *socket) fill(m *message, to []byte) error {
 	rights := make([]byte, unix.CmsgSpace(4))
 	for len(to) > 0 {
@@ -154,6 +157,7 @@ func (s *socket) shut(how int) error {
 	return cmp.Or(failed, err)
 }
 
+// take keeps the descriptor of a message. There is at most one.
 func (m *message) take(oob []byte) {
 	control, err := unix.ParseSocketControlMessage(oob)
 	if err != nil {

@@ -41,6 +41,7 @@ func (p *Printer) Info(format string, args ...any) { p.print(Verbose, "info", fo
 // Error reports a failure, unless the printer is quiet.
 func (p *Printer) Error(err error) { p.print(Normal, "error", "%s", []any{err}) }
 
+// print writes a line in one call, so that lines of several processes do not mix.
 func (p *Printer) print(level Level, name, format string, args []any) {
 	if p.level < level {
 		return

@@ -49,6 +49,8 @@ func NewAlarm(c Clock) (*Alarm, error) {
 	return a, nil
 }
 
+// listen waits for the timer until it is closed. It is woken by the poller of the
+// runtime, and so holds no thread.
 func (a *Alarm) listen(rings chan<- struct{}) {
 	var count [8]byte
 	for {

@@ -57,6 +57,8 @@ func Lookup(name, path string) (string, error) {
 	return "", &LookupError{name, "command not found", fs.ErrNotExist}
 }
 
+// executable reports why a file cannot be executed, with this process's effective
+// rights.
 func executable(file string) error {
 	info, err := os.Stat(file)
 	switch {

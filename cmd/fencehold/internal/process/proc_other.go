@@ -25,6 +25,7 @@ func ReadStat(pid int) (Stat, error) {
 	return stats[0], nil
 }
 
+// list asks ps for some processes.
 func list(which ...string) ([]Stat, error) {
 	out, err := exec.Command("ps", append(which, "-o", "pid=,ppid=,pgid=,sess=,state=")...).Output()
 	if err != nil {
@@ -39,6 +40,8 @@ func list(which ...string) ([]Stat, error) {
 	return stats, nil
 }
 
+// parseLine reads one line of ps. Where a session is not a number it stays 0,
+// which counts as any session.
 func parseLine(line string) (Stat, error) {
 	fields := strings.Fields(line)
 	if len(fields) < 5 {

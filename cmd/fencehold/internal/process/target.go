@@ -59,6 +59,7 @@ func (d Descendants) Gone() bool {
 	return err == nil && len(members) == 0
 }
 
+// members reads the list of processes anew each time.
 func (d Descendants) members() ([]int, error) {
 	all, err := All()
 	if err != nil {

@@ -59,6 +59,7 @@ func Describe(h fencehold.Holding, info fencehold.Info) string {
 	return b.String()
 }
 
+// since is empty for a time that is not known.
 func since(t time.Time) string {
 	if t.IsZero() {
 		return ""

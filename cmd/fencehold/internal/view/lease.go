@@ -19,6 +19,7 @@ type leaseView struct {
 	Expires *string `json:"expires_at"`
 }
 
+// newLeaseView converts a lease.
 func newLeaseView(l *fencehold.Lease) leaseView {
 	v := leaseView{
 		Schema: SchemaVersion, Name: l.Name(), Holder: l.Fence().Holder, Fence: l.Fence().String(),

@@ -61,6 +61,7 @@ func NewLock(h fencehold.Holding) Lock {
 	return l
 }
 
+// known returns nil for a zero value, which stands for what is not known.
 func known[T comparable](v T) *T {
 	var zero T
 	if v == zero {

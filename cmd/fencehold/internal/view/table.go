@@ -58,6 +58,7 @@ func Labels(labels map[string]string) string {
 	return orNone(strings.Join(parts, ","))
 }
 
+// orNone fills an empty cell.
 func orNone(s string) string {
 	if s == "" {
 		return none
@@ -65,6 +66,7 @@ func orNone(s string) string {
 	return s
 }
 
+// number is a cell for a number of which zero means that it is not known.
 func number[T ~int | ~int64](n T) string {
 	if n == 0 {
 		return none
@@ -72,6 +74,8 @@ func number[T ~int | ~int64](n T) string {
 	return strconv.FormatInt(int64(n), 10)
 }
 
+// waiters is a cell for a number of which a negative one means that it is not
+// known.
 func waiters(n int) string {
 	if n < 0 {
 		return none
@@ -79,6 +83,8 @@ func waiters(n int) string {
 	return strconv.Itoa(n)
 }
 
+// age is how long ago since was. Clocks of machines differ, so it may not even
+// have come yet.
 func age(since, now time.Time) string {
 	if since.IsZero() {
 		return none
@@ -86,6 +92,7 @@ func age(since, now time.Time) string {
 	return short(max(now.Sub(since), 0))
 }
 
+// ttl is a cell for the time that is left.
 func ttl(d time.Duration) string {
 	if d == 0 {
 		return none

@@ -68,6 +68,7 @@ func (w *Watcher) events(locks []fencehold.Holding, now time.Time) error {
 	return nil
 }
 
+// print writes one event. A reader that has gone is noticed at the next look.
 func (w *Watcher) print(what string, h fencehold.Holding, now time.Time) {
 	WriteLine(w.Out, event{SchemaVersion, now.Format(time.RFC3339Nano), what, NewLock(h)})
 }
