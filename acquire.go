@@ -160,6 +160,8 @@ func (m *Mutex) attempt(ctx context.Context, ask func(context.Context, driver.Re
 		TTL: s.ttl, Barging: s.barging, Detached: s.detached,
 	}
 	grant, err := ask(ctx, req)
+	// "Held" to the repeated attempt can only be somebody else: our own grant
+	// would have been the answer.
 	if err != nil && !settled(err) && ctx.Err() == nil {
 		grant, err = ask(ctx, req)
 	}
@@ -190,6 +192,7 @@ func (m *Mutex) accept(ctx context.Context, grant driver.Grant, waited time.Dura
 	c := m.client
 	switch {
 	case ctx.Err() != nil:
+		// The caller has gone: nobody would release what is returned now.
 		c.undo(grant, nothing)
 		return nil, contextError(ctx)
 	case !termOf(grant).holds():

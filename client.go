@@ -241,6 +241,8 @@ func (c *Client) Close() error {
 	if already {
 		return nil
 	}
+	// The holders are told before anything is given back, so that they can
+	// stop while the locks are still theirs.
 	leases := c.schedule.leases()
 	for _, l := range leases {
 		l.lose(&LostError{Reason: ReasonClosed})
@@ -252,6 +254,8 @@ func (c *Client) Close() error {
 	for _, l := range leases {
 		l.lose(&LostError{Reason: ReasonClosed})
 	}
+	// The schedule goes on until here: a lease that waits for its release in
+	// the background still ends in time.
 	c.schedule.stop()
 	c.releaseAll(leases)
 	if err := c.backend.Close(); err != nil {

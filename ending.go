@@ -14,12 +14,16 @@ func (l *Lease) finish(err error) bool {
 		return false
 	}
 	l.err = err
+	// Contexts end before Done is closed: whoever wakes up by Done finds the
+	// work's context over.
 	for c := range l.contexts {
 		c.cancel(err)
 		c.stop()
 	}
 	l.contexts = nil
 	close(l.done)
+	// A renewal on its way is called back, not awaited: the caller has the
+	// mutex that its answer needs.
 	l.renewal.stop()
 	l.client.schedule.remove(l)
 	return true
@@ -47,7 +51,7 @@ func (l *Lease) look() {
 		return
 	}
 	switch {
-	case l.holdLeft() <= 0:
+	case l.holdLeft() <= 0: // first: it is the reason also where the term ends with it
 		l.loseLocked(&LostError{Reason: ReasonMaxHold, Why: "limit " + l.settings.maxHold.String()})
 	case l.term.over():
 		l.loseLocked(l.expiry())

@@ -85,6 +85,8 @@ func (h *herald) post(job func()) {
 func (h *herald) run() {
 	for {
 		h.mu.Lock()
+		// Ending and finding nothing to do are one step: an event that comes
+		// after it starts another goroutine.
 		jobs := h.queue
 		h.queue = nil
 		h.running = len(jobs) > 0

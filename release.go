@@ -40,6 +40,8 @@ func (l *Lease) over() (lost error, first bool) {
 		l.mu.Unlock()
 		return nil, false
 	}
+	// From here on no loss can be signalled: what the clock says counts as of
+	// this moment.
 	l.told = true
 	l.look()
 	lost = l.err

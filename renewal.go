@@ -59,6 +59,8 @@ func (l *Lease) turn() {
 	if !l.term.pinned && l.term.left() <= l.term.length()/3 {
 		l.warn()
 	}
+	// The request takes its place before it is queued, so that neither a
+	// second one nor an extension can come between.
 	if l.wantsRenewal() && !time.Now().Before(l.renewal.due) {
 		l.renewal.request = &request{done: make(chan struct{})}
 		if !l.client.renewals.add(l) {
@@ -156,6 +158,8 @@ func (l *Lease) settle(renewed driver.Grant, err error) {
 func (l *Lease) confirmed(renewed driver.Grant) {
 	l.tell(l.client.herald.hooks.Renewed, slog.LevelDebug, "lease renewed", nil)
 	if t := termOf(renewed); l.term.doubtful() {
+		// The jump of the wall clock lies between the two requests; the new
+		// term counts from after it.
 		l.term = t
 	} else {
 		l.term = l.term.later(t)

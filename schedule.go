@@ -72,7 +72,7 @@ func (s *schedule) rouse(next time.Time) {
 	}
 	select {
 	case s.wake <- struct{}{}:
-	default:
+	default: // one call is pending, which will see this lease too
 	}
 }
 
@@ -137,6 +137,8 @@ func (s *schedule) turnDue(tick time.Time) time.Time {
 			}
 			return s.sleeping
 		}
+		// The lease stays in the heap while it is looked at, so that whoever
+		// ends it meanwhile finds it there to be removed.
 		l := s.heap[0]
 		l.next = now.Add(far)
 		heap.Fix(&s.heap, 0)

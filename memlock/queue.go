@@ -58,6 +58,7 @@ func (s *Server) enqueue(req driver.Request) *waiter {
 // to do with it is for the caller to say.
 func (s *Server) giveUp(ctx context.Context, w *waiter) (driver.Grant, error) {
 	position, held := s.leave(w)
+	// The grant and the end of ctx may have come together.
 	select {
 	case grant := <-w.granted:
 		return grant, nil
