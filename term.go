@@ -21,6 +21,10 @@ const (
 	minMargin   = 10 * time.Millisecond
 )
 
+// stepNoise is what the wall clock may gain by being slewed, or between two
+// readings, without having been set.
+const stepNoise = 20 * time.Millisecond
+
 // A term is how long one grant or renewal can be trusted. It counts from a
 // clock reading taken before the request was sent: the service cannot have
 // begun to count earlier.
@@ -45,7 +49,14 @@ func (t term) over() bool { return !t.pinned && t.left() <= 0 }
 
 // doubtful reports whether the wall clock was set so far forward that the term
 // would be over by it.
-func (t term) doubtful() bool { return !t.pinned && t.length() <= t.sent.WallElapsed() }
+func (t term) doubtful() bool {
+	if t.pinned {
+		return false
+	}
+	// The wall is read first: what passes between the two readings is no step.
+	wall := t.sent.WallElapsed()
+	return wall >= t.length() && wall-t.sent.Elapsed() > stepNoise
+}
 
 // holds reports whether the term can be trusted now.
 func (t term) holds() bool { return !t.over() && !t.doubtful() }

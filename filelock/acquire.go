@@ -30,7 +30,7 @@ func (b *backend) TryAcquire(ctx context.Context, req driver.Request) (driver.Gr
 			return driver.Grant{}, err
 		}
 		if front != nil {
-			return b.behind(req, line)
+			return b.behind(ctx, req, line)
 		}
 	}
 	return b.attempt(ctx, req)
@@ -38,10 +38,10 @@ func (b *backend) TryAcquire(ctx context.Context, req driver.Request) (driver.Gr
 
 // behind answers an attempt that others wait before. Nobody is left out of the
 // line for good by one who was stopped in it: the poke shows that.
-func (b *backend) behind(req driver.Request, line *line) (driver.Grant, error) {
+func (b *backend) behind(ctx context.Context, req driver.Request, line *line) (driver.Grant, error) {
 	held := b.holder(req.Name)
 	if held.Holder == req.Holder && req.Holder != "" {
-		return b.Resume(context.Background(), req.Name, req.Holder)
+		return b.Resume(ctx, req.Name, req.Holder)
 	}
 	line.wake()
 	n, err := line.living()
@@ -101,13 +101,6 @@ var errReplaced = errors.New("the lock file was replaced")
 // attemptOn tries the lock on an open file. It closes the file unless a hold
 // keeps it.
 func (b *backend) attemptOn(ctx context.Context, f *lockFile, req driver.Request) (driver.Grant, error) {
-	if err := f.tryLock(); err != nil {
-		defer f.close()
-		if errors.Is(err, errBusy) {
-			return b.busy(f, req)
-		}
-		return driver.Grant{}, err
-	}
 	grant, err := b.grant(ctx, f, req)
 	if err == nil && grant.Pinned {
 		h := &hold{grant: grant, file: f}
@@ -117,38 +110,50 @@ func (b *backend) attemptOn(ctx context.Context, f *lockFile, req driver.Request
 		}
 		return grant, nil
 	}
-	_ = f.unlock()
-	f.close()
+	defer f.close()
+	if errors.Is(err, errBusy) {
+		return b.busy(ctx, f, req)
+	}
 	return grant, err
 }
 
 // busy says who holds the lock that the kernel refused. It may be the holder
 // that asks, if its grant is one of lease mode and another attempt has the
 // lock at the moment.
-func (b *backend) busy(f *lockFile, req driver.Request) (driver.Grant, error) {
+func (b *backend) busy(ctx context.Context, f *lockFile, req driver.Request) (driver.Grant, error) {
 	held := b.holderOf(f)
 	if held.Holder == req.Holder {
-		return b.Resume(context.Background(), req.Name, req.Holder)
+		return b.Resume(ctx, req.Name, req.Holder)
 	}
 	return driver.Grant{}, held
 }
 
-// grant decides on a file that is locked. The guard keeps out those who change
-// the record without the lock: a renewal, a release or a revocation.
+// grant takes guard and mark, then the lock, and decides. The mark comes before
+// the lock and goes after it, so that a lock without a mark is never one of
+// ours. The guard keeps out those who change the record without the lock: a
+// renewal, a release or a revocation.
 func (b *backend) grant(ctx context.Context, f *lockFile, req driver.Request) (driver.Grant, error) {
 	if err := guardAttempt(ctx, f); err != nil {
 		return driver.Grant{}, err
 	}
-	grant, err := b.grantGuarded(ctx, f, req)
-	if !grant.Pinned || err != nil {
+	defer f.unguard()
+	err := f.tryLock()
+	if err == nil {
+		var grant driver.Grant
+		if grant, err = b.grantGuarded(ctx, f, req); err == nil && grant.Pinned {
+			return grant, nil
+		}
+		_ = f.unlock()
 		f.unmark()
+		return grant, err
 	}
-	f.unguard()
-	return grant, err
+	f.unmark()
+	return driver.Grant{}, err
 }
 
-// guardAttempt takes guard and mark. It gives up as if the lock were held, which
-// it is about to be, when somebody has them for longer than a change takes.
+// guardAttempt takes guard and mark. The answer is errBusy at once if the mark
+// is a holder's, and in the end if somebody has the guard for longer than a
+// change takes: they are about to hold the lock.
 func guardAttempt(ctx context.Context, f *lockFile) error {
 	err := f.tryGuardAndMark()
 	if !errors.Is(err, errBusy) {
@@ -156,9 +161,16 @@ func guardAttempt(ctx context.Context, f *lockFile) error {
 	}
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	err = poll(within, f.tryGuardAndMark)
-	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return &fencehold.HeldError{}
+	held := false
+	err = poll(within, func() error {
+		var err error
+		if held, err = f.marked(); held || err != nil {
+			return err
+		}
+		return f.tryGuardAndMark()
+	})
+	if held || errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return errBusy
 	}
 	return err
 }

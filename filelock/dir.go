@@ -183,7 +183,7 @@ func (d *directory) create(path string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temp.Name())
+	defer func() { _ = os.Remove(temp.Name()) }()
 	err = d.fill(temp, content)
 	if err := errors.Join(err, temp.Close()); err != nil {
 		return err

@@ -62,5 +62,8 @@ func (f *lockFile) marked() (bool, error) {
 	return err == nil && lock.Type != unix.F_UNLCK, f.fault("probe", err)
 }
 
+// claimed is marked: the flock is all that there is.
+func (f *lockFile) claimed() (bool, error) { return f.marked() }
+
 // foreign has nothing to add: a flock without a record is seen by marked.
 func (f *lockFile) foreign() (bool, int, error) { return false, 0, nil }

@@ -1,6 +1,7 @@
 package filelock
 
 import (
+	"errors"
 	"io"
 
 	"golang.org/x/sys/unix"
@@ -17,7 +18,7 @@ const (
 )
 
 // guarding is empty: the descriptor is enough.
-type guarding struct{}
+type guarding struct{} //nolint:unused // it is not empty on macOS
 
 // tryGuard takes the guard, or returns errBusy.
 func (f *lockFile) tryGuard() error { return f.lockBytes(unix.F_WRLCK, guardByte, 1) }
@@ -35,7 +36,7 @@ func (f *lockFile) unmark() { _ = f.lockBytes(unix.F_UNLCK, markByte, 1) }
 func (f *lockFile) lockBytes(kind int16, from, n int64) error {
 	lock := unix.Flock_t{Type: kind, Whence: io.SeekStart, Start: from, Len: n}
 	err := unix.FcntlFlock(uintptr(f.fd), unix.F_OFD_SETLK, &lock)
-	if err == unix.EAGAIN || err == unix.EACCES {
+	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
 		return errBusy
 	}
 	return f.fault("lock", err)
@@ -44,7 +45,23 @@ func (f *lockFile) lockBytes(kind int16, from, n int64) error {
 // marked reports whether a grant of process mode stands on the file, and its
 // record is written.
 func (f *lockFile) marked() (bool, error) {
+	from, err := f.markedFrom()
+	return from == markByte, err
+}
+
+// claimed reports whether anybody of ours has the mark, or is about to.
+func (f *lockFile) claimed() (bool, error) {
+	from, err := f.markedFrom()
+	return from != 0, err
+}
+
+// markedFrom asks where the lock begins that covers the mark: at the guard if
+// its owner has both; 0 if there is none.
+func (f *lockFile) markedFrom() (int64, error) {
 	lock := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart, Start: markByte, Len: 1}
 	err := unix.FcntlFlock(uintptr(f.fd), unix.F_OFD_GETLK, &lock)
-	return err == nil && lock.Type != unix.F_UNLCK && lock.Start == markByte, f.fault("probe", err)
+	if err != nil || lock.Type == unix.F_UNLCK {
+		return 0, f.fault("probe", err)
+	}
+	return lock.Start, nil
 }

@@ -47,15 +47,15 @@ func (b *backend) forget(h *hold) {
 
 // drop frees the lock, and with it every duplicate of the descriptor. That is
 // said, not left to close: a child of this process has every descriptor until
-// its exec is over. The mark goes first: while it is there the lock is, too.
+// its exec is over. The mark goes last: a lock without one is never ours.
 func (h *hold) drop() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.file == nil {
 		return
 	}
-	h.file.unmark()
 	_ = h.file.unlock()
+	h.file.unmark()
 	h.file.close()
 	h.file = nil
 }
@@ -77,7 +77,7 @@ func (b *backend) checkFile(f *lockFile, holder string) error {
 	if there || err != nil {
 		return err
 	}
-	if rec, _, err := f.read(); err == nil && rec.Revoked != nil && rec.Revoked.Holder == holder {
+	if rec, err := f.read(); err == nil && rec.Revoked != nil && rec.Revoked.Holder == holder {
 		return b.lost(f, rec, holder)
 	}
 	return &fencehold.LostError{Reason: fencehold.ReasonDeleted, Why: "the lock file was removed"}
@@ -97,7 +97,7 @@ func (h *hold) keep(ctx context.Context, b *backend, keep time.Duration) error {
 	if err := b.checkFile(h.file, h.grant.Holder); err != nil {
 		return err
 	}
-	if _, _, err := h.file.read(); err != nil {
+	if _, err := h.file.read(); err != nil {
 		return err
 	}
 	return h.file.write(b.kept(h.grant.Name, keep))

@@ -71,10 +71,7 @@ func (b *backend) Inspect(ctx context.Context, name string) (driver.Holding, err
 	return h, err
 }
 
-// inspectFile shows the lock of a file. A lock that somebody is just taking or
-// releasing has no mark for some microseconds, and looks like that of
-// flock(1): it is looked at until it has looked so for a while, with a record
-// that nobody has changed.
+// inspectFile shows the lock of a file.
 func (b *backend) inspectFile(ctx context.Context, path string) (driver.Holding, error) {
 	f, err := b.dir.openFile(path, false)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -84,59 +81,56 @@ func (b *backend) inspectFile(ctx context.Context, path string) (driver.Holding,
 		return driver.Holding{}, err
 	}
 	defer f.close()
-	var before []byte
-	same := 0
-	for range maxLooks {
-		h, content, err := b.look(f)
-		if err != nil || !h.Foreign {
+	h := driver.Holding{Key: path, Name: b.nameOf(f)}
+	waiting, err := b.lineOf(path).living()
+	if err != nil {
+		return driver.Holding{}, err
+	}
+	h.Waiting = len(waiting)
+	for {
+		settled, err := b.look(f, &h)
+		if settled || err != nil {
 			return h, err
 		}
-		if !bytes.Equal(content, before) {
-			before, same = content, 0
-		}
-		if same++; same == foreignLooks {
-			return h, nil
-		}
-		if err := sleep(ctx, time.Duration(same)*2*time.Millisecond); err != nil {
+		if err := sleep(ctx, time.Millisecond); err != nil {
 			return driver.Holding{}, err
 		}
 	}
-	return driver.Holding{Key: path, Name: b.nameOf(f)}, nil
 }
 
-const (
-	// foreignLooks in a row, over 20 ms, make a foreign holder.
-	foreignLooks = 5
-	// maxLooks end the looking at a lock that changes hands all the time, and
-	// so is not foreign.
-	maxLooks = 50
-)
-
-// look shows the lock of an open file as it is now, and what it was read from.
-func (b *backend) look(f *lockFile) (driver.Holding, []byte, error) {
-	h := driver.Holding{Key: f.path, Name: b.nameOf(f)}
-	content, err := f.content(make([]byte, maxRecord))
+// look shows who has the lock of an open file now. A foreign holder is a lock
+// without a claim of ours; it is settled only if there was no claim before and
+// after the lock was seen, and nobody has written a record in between: else it
+// may have been that of one of ours who came, or came and went.
+func (b *backend) look(f *lockFile, h *driver.Holding) (settled bool, err error) {
+	before, err := f.content(make([]byte, maxRecord))
 	if err != nil {
-		return h, nil, err
+		return false, err
+	}
+	claimed, err := f.claimed()
+	if err != nil {
+		return false, err
 	}
 	rec, held, err := b.observe(f)
 	if err != nil {
-		return h, nil, err
+		return false, err
 	}
-	waiting, err := b.lineOf(f.path).living()
-	if err != nil {
-		return h, nil, err
+	if held {
+		h.Held, h.Foreign = true, rec.Version == 0
+		h.Holder, h.Token, h.Owner, h.Labels = rec.Holder, rec.Token, rec.Owner, rec.Labels
+		h.Host, h.PID, h.Since, h.TTL = rec.Host, rec.PID, rec.Since, b.remaining(rec)
+		return true, nil
 	}
-	h.Waiting = len(waiting)
-	if !held {
-		h.Foreign, h.PID, err = f.foreign()
-		h.Held = h.Foreign
-		return h, content, err
+	h.Foreign, h.PID, err = f.foreign()
+	if h.Held = h.Foreign; !h.Held || err != nil {
+		return true, err
 	}
-	h.Held, h.Foreign = true, rec.Version == 0
-	h.Holder, h.Token, h.Owner, h.Labels = rec.Holder, rec.Token, rec.Owner, rec.Labels
-	h.Host, h.PID, h.Since, h.TTL = rec.Host, rec.PID, rec.Since, b.remaining(rec)
-	return h, content, nil
+	claimedNow, err := f.claimed()
+	if claimed || claimedNow || err != nil {
+		return false, err
+	}
+	after, err := f.content(make([]byte, maxRecord))
+	return bytes.Equal(before, after), err
 }
 
 // nameOf returns the lock's name, from the record where the file's name does
@@ -145,6 +139,6 @@ func (b *backend) nameOf(f *lockFile) string {
 	if name, ok := lockName(filepath.Base(f.path)); ok {
 		return name
 	}
-	rec, _, _ := f.read()
+	rec, _ := f.read()
 	return rec.Name
 }

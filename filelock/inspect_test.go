@@ -94,7 +94,7 @@ func TestInspectionDisturbsNobody(t *testing.T) {
 					}
 				})
 			}
-			for range rounds(20000) {
+			for range rounds(5000) {
 				release(t, b, acquire(t, b, "job"))
 			}
 			stop()

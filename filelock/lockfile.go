@@ -57,18 +57,18 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// read returns the record, and whether there is one. One who has no guard may
-// meet a writer, and looks again.
-func (f *lockFile) read() (record, bool, error) {
+// read returns the record, or an empty one if there is none. One who has no
+// guard may meet a writer, and looks again.
+func (f *lockFile) read() (record, error) {
 	buf := make([]byte, maxRecord)
 	for try := 0; ; try++ {
 		content, err := f.content(buf)
 		if err != nil {
-			return record{}, false, err
+			return record{}, err
 		}
 		rec, ok := decode(content)
 		if ok || try == 3 || len(bytes.TrimSpace(content)) == 0 {
-			return rec, ok, nil
+			return rec, nil
 		}
 	}
 }

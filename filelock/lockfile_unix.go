@@ -13,7 +13,7 @@ import (
 // A lockFile is an open lock file. Its descriptor is its own, so that
 // goroutines exclude each other like processes.
 type lockFile struct {
-	guarding // what the guard needs on this system
+	guarding //nolint:unused // what the guard needs on this system
 
 	dir  *directory
 	path string
@@ -59,7 +59,9 @@ func (f *lockFile) stat() error {
 }
 
 // identify takes the identity of a file from its description.
-func identify(st *unix.Stat_t) fileID { return fileID{uint64(st.Dev), st.Ino} }
+func identify(st *unix.Stat_t) fileID {
+	return fileID{uint64(st.Dev), st.Ino} //nolint:unconvert // another type on macOS
+}
 
 // atPath reports whether the file is still the one at its path. If not, who
 // holds it holds nothing.
@@ -80,7 +82,7 @@ func (f *lockFile) tryLock() error { return f.fault("flock", tryFlock(f.fd)) }
 // tryFlock takes a flock without waiting, or returns errBusy.
 func tryFlock(fd int) error {
 	err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)
-	if err == unix.EWOULDBLOCK {
+	if errors.Is(err, unix.EWOULDBLOCK) {
 		return errBusy
 	}
 	return err

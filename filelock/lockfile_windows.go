@@ -124,6 +124,9 @@ func (f *lockFile) marked() (bool, error) {
 	return false, err
 }
 
+// claimed is marked: who is about to have the mark has it.
+func (f *lockFile) claimed() (bool, error) { return f.marked() }
+
 // foreign knows nothing: no other program is known to lock this byte.
 func (f *lockFile) foreign() (bool, int, error) { return false, 0, nil }
 

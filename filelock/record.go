@@ -179,6 +179,6 @@ func (b *backend) observe(f *lockFile) (rec record, held bool, err error) {
 	if err != nil {
 		return record{}, false, err
 	}
-	rec, _, err = f.read()
+	rec, err = f.read()
 	return rec, marked || b.remaining(rec) > 0, err
 }

@@ -73,7 +73,7 @@ func (b *backend) leaseRecord(name, holder string) (record, error) {
 		return record{}, deleted(err)
 	}
 	defer f.close()
-	rec, _, err := f.read()
+	rec, err := f.read()
 	if err != nil {
 		return record{}, err
 	}
@@ -106,7 +106,7 @@ func (b *backend) change(ctx context.Context, name, holder string, next func(rec
 	}
 	defer f.close()
 	defer f.unguard()
-	rec, _, err := f.read()
+	rec, err := f.read()
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ func look(path string, ring bool) liveness {
 	case err != nil:
 		return alive
 	}
-	defer unix.Close(fd)
+	defer func() { _ = unix.Close(fd) }()
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFIFO {
 		return dead

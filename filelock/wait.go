@@ -89,7 +89,7 @@ func (w *wait) turn(ctx context.Context) (time.Duration, driver.Grant, error) {
 func (w *wait) sleep(ctx context.Context, pause time.Duration, over func() bool) error {
 	bell := w.place.bell
 	defer context.AfterFunc(ctx, bell.interrupt)()
-	defer context.AfterFunc(w.b.life, bell.interrupt)()
+	defer context.AfterFunc(w.b.life, bell.interrupt)() //nolint:contextcheck // Close ends waits too
 	_, err := bell.wait(pause, over)
 	switch {
 	case w.b.life.Err() != nil:

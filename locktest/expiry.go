@@ -94,23 +94,22 @@ func testLossBeforeExpiry(t *testing.T, s *suite) {
 	client := s.clientOn(t, backend, s.lasting...)
 	lease := acquire(t, client, lock)
 	ctx := lease.Context(context.Background())
-	lost := make(chan time.Time, 1)
-	context.AfterFunc(ctx, func() { lost <- time.Now() })
 	backend.denyAll("renew", errCut)
 	backend.denyAll("release", errCut)
 
 	next := acquire(t, s.client(t), lock)
-	granted := time.Now()
-	select {
-	case at := <-lost:
-		if at.After(granted) {
-			t.Errorf("context ended %v after the next grant", at.Sub(granted))
-		}
-	default:
+	// Asked at this moment, context and lease answer by the clock, also where
+	// the machine is too busy for timers to be on time.
+	if ctx.Err() == nil {
 		t.Error("the context is alive although somebody else was granted the lock")
 	}
 	if lease.Valid() {
 		t.Error("Valid is true although somebody else was granted the lock")
+	}
+	select {
+	case <-lease.Done():
+	default:
+		t.Error("Done is open although somebody else was granted the lock")
 	}
 	mustBeLost(t, lease.Err(), fencehold.ReasonUnreachable)
 	mustBeLost(t, context.Cause(ctx), fencehold.ReasonUnreachable)

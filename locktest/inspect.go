@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"sync"
 	"testing"
 	"time"
 
@@ -184,7 +185,9 @@ func testUnlockHandsOver(t *testing.T, s *suite) {
 	victim, operator, waiter, lock := s.client(t), s.client(t), s.client(t), name(t)
 	lease := acquire(t, victim, lock, fencehold.WithTTL(max(10*time.Minute, s.info.MinTTL)))
 	served := make(chan time.Time, 1)
-	go func() {
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	waiting.Go(func() {
 		err := waiter.Mutex(lock).Do(bounded(t), func(context.Context) error {
 			served <- time.Now()
 			return nil
@@ -193,7 +196,7 @@ func testUnlockHandsOver(t *testing.T, s *suite) {
 			t.Error(err)
 			served <- time.Time{}
 		}
-	}()
+	})
 	if s.info.Features.Has(driver.FairQueue) {
 		s.awaitWaiters(t, lock, 1)
 	}

@@ -191,7 +191,9 @@ func testCancelledWait(t *testing.T, s *suite) {
 
 	served := make(chan time.Time, 1)
 	patient := s.client(t)
-	go func() {
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	waiting.Go(func() {
 		lease, err := patient.Mutex(lock).Acquire(bounded(t))
 		served <- time.Now()
 		if err != nil {
@@ -199,7 +201,7 @@ func testCancelledWait(t *testing.T, s *suite) {
 			return
 		}
 		_ = lease.Release(context.Background())
-	}()
+	})
 	if s.info.Features.Has(driver.FairQueue) {
 		s.awaitWaiters(t, lock, 1)
 	}
@@ -234,8 +236,10 @@ func testCrashedHolder(t *testing.T, s *suite) {
 	granted := time.Now()
 	clients := []*fencehold.Client{s.client(t), s.client(t), s.client(t)}
 	served := make(chan time.Duration, len(clients))
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
 	for _, client := range clients {
-		go func() {
+		waiting.Go(func() {
 			err := client.Mutex(lock).Do(bounded(t), func(context.Context) error {
 				served <- time.Since(granted)
 				return nil
@@ -244,7 +248,7 @@ func testCrashedHolder(t *testing.T, s *suite) {
 				t.Error(err)
 				served <- 0
 			}
-		}()
+		})
 	}
 	for range clients {
 		within(t, "the grant after a crash", <-served, s.ttl+100*time.Millisecond)

@@ -14,6 +14,9 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
+	if os.Getenv(helperVariable) != "" {
+		os.Exit(helper())
+	}
 	dir, err := os.MkdirTemp("", "fencehold-test-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

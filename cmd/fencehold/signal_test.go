@@ -161,7 +161,7 @@ func TestDispositionsAreDefault(t *testing.T) {
 func TestSuspendAndContinue(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	r := b.start("run", "--ttl", "500ms", "job", "--", "sh", "-c", "echo $$ > up; while :; do sleep 0.05; done")
+	r := b.start(append([]string{"run", "--ttl", "500ms", "job", "--"}, b.helper(0)...)...)
 	pids := b.pids("up", 1)
 	r.signal(syscall.SIGTSTP)
 	eventually(t, "wrapper and command are stopped", func() bool { return stopped(r.Process.Pid) && stopped(pids[0]) })
@@ -179,7 +179,7 @@ func TestSuspendAndContinue(t *testing.T) {
 func TestSuspendedAndLost(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	r := b.start("run", "job", "--", "sh", "-c", `trap "touch ran" CONT; echo $$ > up; while :; do sleep 0.02; done`)
+	r := b.start(append([]string{"run", "job", "--"}, b.helper(0, syscall.SIGCONT)...)...)
 	pids := b.pids("up", 1)
 	r.signal(syscall.SIGTSTP)
 	eventually(t, "wrapper and command are stopped", func() bool { return stopped(r.Process.Pid) && stopped(pids[0]) })
@@ -190,7 +190,7 @@ func TestSuspendedAndLost(t *testing.T) {
 	if code := r.end(); code != 79 {
 		t.Errorf("exit code %d, want 79; %s", code, r.stderr)
 	}
-	if _, err := os.Stat(b.path("ran")); err == nil || !gone(pids...) {
+	if _, err := os.Stat(b.path(fmt.Sprintf("got%d", syscall.SIGCONT))); err == nil || !gone(pids...) {
 		t.Error("the command was continued without the lock")
 	}
 }

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
@@ -90,18 +91,20 @@ const (
 // and the wrapper waits for what the command makes of it.
 func TestTerminalCtrlC(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ key, signal string }{{ctrlC, "INT"}, {ctrlBackslash, "QUIT"}} {
+	for _, c := range []struct {
+		key    string
+		signal syscall.Signal
+	}{{ctrlC, syscall.SIGINT}, {ctrlBackslash, syscall.SIGQUIT}} {
 		b := newBox(t)
-		script := `n=0; trap 'n=$((n+1)); echo seen $n' ` + c.signal + `; echo ready; ` +
-			`while [ ! -e stop ]; do sleep 0.02; done; exit 3`
-		term := onTerminal(t, b.command("run", "job", "--", "bash", "-c", script))
+		term := onTerminal(t, b.command(append([]string{"run", "job", "--"}, b.helper(3, c.signal)...)...))
+		seen := fmt.Sprintf("seen %d ", c.signal)
 		term.shows("ready")
 		term.typed(c.key)
-		term.shows("seen 1")
+		term.shows(seen + "1")
 		term.typed(c.key)
-		term.shows("seen 2")
+		term.shows(seen + "2")
 		b.write("stop", "")
-		if code := b.wait(term.cmd); code != 3 || strings.Contains(term.text(), "seen 3") {
+		if code := b.wait(term.cmd); code != 3 || strings.Contains(term.text(), seen+"3") {
 			t.Errorf("%s: exit code %d, want 3 and each key seen once:\n%s", c.signal, code, term.text())
 		}
 		b.free("job")
@@ -216,7 +219,7 @@ func TestTerminalJobControl(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
 	term := onTerminal(t, b.shell())
-	term.typed("\"$fh\" run --ttl 500ms job -- sh -c 'echo $$ > up; while [ ! -e stop ]; do sleep 0.02; done; exit 6'\n")
+	term.typed("\"$fh\" run --ttl 500ms job -- " + line(b.helper(6)) + "\n")
 	pid := b.pids("up", 1)[0]
 	term.typed(ctrlZ)
 	eventually(t, "the command is stopped", func() bool { return stopped(pid) })
@@ -246,8 +249,11 @@ func TestTerminalBackgroundJob(t *testing.T) {
 	// The shell continues a job only if it has seen it stopped.
 	keeper, _ := process.ReadStat(parentOf(pid))
 	eventually(t, "the wrapper is stopped", func() bool { return stopped(keeper.Parent) })
-	term.typed("jobs\n")
-	term.shows("Stopped")
+	eventually(t, "the shell has seen that", func() bool {
+		term.typed("jobs\n")
+		time.Sleep(50 * time.Millisecond)
+		return strings.Contains(term.text(), "Stopped")
+	})
 	term.typed("fg\n")
 	eventually(t, "the command is continued", func() bool { return !stopped(pid) })
 	term.typed("input\n")

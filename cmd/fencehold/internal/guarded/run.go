@@ -57,7 +57,7 @@ func Run(ctx context.Context, spec Spec) Result {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go r.acquire(ctx)
-	catch(r.signals)
+	catch(r.signals, deadly())
 	close(r.caught)
 	r.wait(cancel)
 	if r.result.Outcome == "" {
@@ -112,14 +112,9 @@ func (r *run) wait(cancel func()) {
 
 // signalWaiting deals with a signal while there is no command to pass it to.
 func (r *run) signalWaiting(sig os.Signal, cancel func()) {
-	switch {
-	case ends(sig):
+	if ends(sig) {
 		r.fail(Result{Outcome: Interrupted, Signal: number(sig)})
 		cancel()
-	case pauses(sig):
-		pause()
-	case sig == unix.SIGCHLD:
-		r.reap()
 	}
 }
 
@@ -162,9 +157,17 @@ func (r *run) start() {
 			return
 		}
 	}
+	// On a terminal the command may be stopped together with this process as
+	// soon as it runs. Elsewhere it need not wait for this.
+	if r.spec.Terminal {
+		catch(r.signals, harmless())
+	}
 	if err := r.keeper.Start(r.command(), lock); err != nil {
 		r.fail(Result{Outcome: Failed, Err: fmt.Errorf("%w: %w", errKeeper, err)})
 		return
+	}
+	if !r.spec.Terminal {
+		catch(r.signals, harmless())
 	}
 	if r.spec.MaxHold > 0 {
 		r.tooLong = time.After(r.spec.MaxHold)

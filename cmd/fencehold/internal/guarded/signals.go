@@ -10,14 +10,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// catch lets the signals that concern a run arrive on the channel. One that was
-// ignored when this program began stays ignored, here and in the command, as
-// nohup wants it.
-func catch(signals chan<- os.Signal) {
-	for _, sig := range []os.Signal{
-		unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2,
-		unix.SIGCONT, unix.SIGWINCH, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGCHLD,
-	} {
+// deadly are the signals that would end this process.
+func deadly() []os.Signal {
+	return []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2}
+}
+
+// harmless are the signals that only matter once there is a command.
+func harmless() []os.Signal {
+	return []os.Signal{unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGCONT, unix.SIGWINCH, unix.SIGCHLD}
+}
+
+// catch lets signals arrive on the channel. One that was ignored when this
+// program began stays ignored, here and in the command, as nohup wants it.
+func catch(signals chan<- os.Signal, which []os.Signal) {
+	for _, sig := range which {
 		if !signal.Ignored(sig) {
 			signal.Notify(signals, sig)
 		}

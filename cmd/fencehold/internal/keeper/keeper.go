@@ -26,8 +26,8 @@ import (
 // second one is the descriptor of its socket.
 const Argument = "keep-command"
 
-// nudgeAfter is how long a wrapper may be stopped while the command runs.
-const nudgeAfter = 100 * time.Millisecond
+// readyAfter is how long a keeper without a command puts off what costs time.
+const readyAfter = 20 * time.Millisecond
 
 // pollEvery is how often a keeper looks whether processes that it cannot wait
 // for are gone.
@@ -50,8 +50,6 @@ func Main(args []string) int {
 	if err != nil {
 		return unusable(err.Error())
 	}
-	// This takes milliseconds, for which the command need not wait.
-	go swallow()
 	serve(socket, true)
 	return 0
 }
@@ -66,7 +64,8 @@ func unusable(why string) int {
 // ending the keeper before the command. They are caught, not ignored: what is
 // ignored here would be ignored in the command. What was ignored when the
 // process began stays so.
-func swallow() {
+func (k *keeper) swallow() {
+	k.notBeforeFork()
 	drain := make(chan os.Signal, 1)
 	for _, sig := range []os.Signal{
 		unix.SIGTERM, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM,
@@ -88,6 +87,7 @@ type keeper struct {
 	rings    <-chan struct{}
 	poll     *time.Timer
 	quit     chan struct{} // closed at the end
+	forked   chan struct{} // closed once the command was started, or could not be
 
 	command Command
 	target  process.Target
@@ -103,11 +103,14 @@ type keeper struct {
 func serve(s *socket, own bool) {
 	k := &keeper{
 		socket: s, own: own, messages: make(chan message), changes: make(chan os.Signal, 1),
-		poll: time.NewTimer(time.Hour), quit: make(chan struct{}),
+		poll: time.NewTimer(time.Hour), quit: make(chan struct{}), forked: make(chan struct{}),
 	}
 	k.poll.Stop()
 	go k.listen()
 	go k.watch()
+	if own {
+		go k.swallow()
+	}
 	for !k.done {
 		k.turn()
 	}
@@ -136,10 +139,20 @@ func (k *keeper) listen() {
 	}
 }
 
-// watch lets the ends of children wake the keeper. It takes milliseconds to
-// begin, in which the command may have ended: so it wakes the keeper once
-// itself.
+// notBeforeFork waits until the command runs, or is not to be expected soon:
+// catching signals takes milliseconds, for which the command need not wait.
+func (k *keeper) notBeforeFork() {
+	select {
+	case <-k.forked:
+	case <-k.quit:
+	case <-time.After(readyAfter):
+	}
+}
+
+// watch lets the ends of children wake the keeper. The command may have ended
+// before it begins: so it wakes the keeper once itself.
 func (k *keeper) watch() {
+	k.notBeforeFork()
 	signal.Notify(k.changes, unix.SIGCHLD)
 	select {
 	case k.changes <- unix.SIGCHLD:
@@ -219,14 +232,13 @@ func (k *keeper) start(m message) {
 // fork executes the command from a thread that lives as long as this keeper:
 // the kernel kills the command when the thread that started it ends.
 func (k *keeper) fork(c Command) (pid int, err error) {
-	forked := make(chan struct{})
 	go func() {
 		runtime.LockOSThread()
 		pid, err = c.start()
-		close(forked)
+		close(k.forked)
 		<-k.quit
 	}()
-	<-forked
+	<-k.forked
 	return pid, err
 }
 
@@ -273,49 +285,6 @@ func (k *keeper) stop(sig syscall.Signal, grace time.Duration) {
 // wakeUp lets a command that is stopped act on sig.
 func (k *keeper) wakeUp(sig syscall.Signal) {
 	if sig != unix.SIGKILL && sig != unix.SIGCONT {
-		k.target.Signal(unix.SIGCONT)
-	}
-}
-
-// suspend stops the command with the wrapper. A lease of which the time goes
-// on may end meanwhile, so its deadline counts; a pinned one may not.
-func (k *keeper) suspend(sig syscall.Signal) {
-	if sig != 0 {
-		k.target.Signal(sig)
-	}
-	k.ladder.paused = k.command.Pinned
-	k.paused = time.Now()
-}
-
-// nudge continues a wrapper that is stopped although the command is not. In
-// the foreground of a terminal both get the same signals, but the wrapper acts
-// on them later: it may stop itself after it was continued, and would never
-// know.
-func (k *keeper) nudge() {
-	if k.paused.IsZero() || k.command.Foreign == 0 || k.exited {
-		return
-	}
-	k.poll.Reset(nudgeAfter / 2)
-	if k.halted(k.pid) {
-		k.paused = time.Now()
-		return
-	}
-	if parent := os.Getppid(); time.Since(k.paused) > nudgeAfter && k.halted(parent) {
-		unix.Kill(parent, unix.SIGCONT)
-	}
-}
-
-// halted reports whether a signal stopped the process.
-func (k *keeper) halted(pid int) bool {
-	s, err := process.ReadStat(pid)
-	return err == nil && s.Stopped()
-}
-
-// resume undoes suspend. In the foreground of a terminal the shell continues
-// the command, unless only the wrapper was continued.
-func (k *keeper) resume(always bool) {
-	k.ladder.paused, k.paused = false, time.Time{}
-	if always || k.halted(k.pid) {
 		k.target.Signal(unix.SIGCONT)
 	}
 }

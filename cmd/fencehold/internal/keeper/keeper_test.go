@@ -143,7 +143,7 @@ func TestDeadline(t *testing.T) {
 	events := drain(t, k)
 	took := c.Clock.Now() - began
 	expect(t, events, keeper.Overdue, keeper.Overdue, keeper.Killed, keeper.Exited, keeper.Gone)
-	if took < 600*time.Millisecond || took > 850*time.Millisecond {
+	if took < 600*time.Millisecond || took > 1200*time.Millisecond {
 		t.Errorf("the command ended after %s, want 600ms", took)
 	}
 	if status := events[3].Status; status.Signal() != syscall.SIGKILL {
@@ -179,7 +179,7 @@ func TestStopWithGrace(t *testing.T) {
 	k.Stop(syscall.SIGTERM, time.Hour)
 	events := drain(t, k)
 	expect(t, events, keeper.Killed, keeper.Exited, keeper.Gone)
-	if took := time.Since(began); took < 400*time.Millisecond || took > 650*time.Millisecond {
+	if took := time.Since(began); took < 400*time.Millisecond || took > time.Second {
 		t.Errorf("killed after %s, want 400ms", took)
 	}
 	text, _ := os.ReadFile(filepath.Join(dir, "told"))
@@ -193,7 +193,7 @@ func TestStopWithGrace(t *testing.T) {
 func TestSuspendedPinned(t *testing.T) {
 	for _, pinned := range []bool{true, false} {
 		k := spawn(t)
-		c := shell("while :; do sleep 0.02; done")
+		c := shell("exec sleep 100")
 		c.Pinned = pinned
 		c.Notice = 100 * time.Millisecond
 		begin(t, k, c)

@@ -41,8 +41,9 @@ func ReadStat(pid int) (Stat, error) {
 	return parseStat(line)
 }
 
-// parseStat reads the beginning of a line of /proc/PID/stat: "PID (NAME)
-// STATE PPID PGRP SESSION ...". NAME may hold blanks and parentheses.
+// parseStat reads a line of /proc/PID/stat: "PID (NAME) STATE PPID PGRP SESSION
+// ...", with the number of threads at place 20. NAME may hold blanks and
+// parentheses.
 func parseStat(line []byte) (Stat, error) {
 	open, end := bytes.IndexByte(line, '('), bytes.LastIndexByte(line, ')')
 	if open < 0 || end < open {
@@ -54,12 +55,12 @@ func parseStat(line []byte) (Stat, error) {
 		return Stat{}, fmt.Errorf("process line %q: %w", line, err)
 	}
 	fields := bytes.Fields(line[end+1:])
-	if len(fields) < 4 || len(fields[0]) != 1 {
+	if len(fields) < 18 || len(fields[0]) != 1 {
 		return Stat{}, fmt.Errorf("process line %q: too few fields", line)
 	}
 	s.State = fields[0][0]
-	for i, to := range []*int{&s.Parent, &s.Group, &s.Session} {
-		if *to, err = strconv.Atoi(string(fields[i+1])); err != nil {
+	for i, to := range map[int]*int{1: &s.Parent, 2: &s.Group, 3: &s.Session, 17: &s.Threads} {
+		if *to, err = strconv.Atoi(string(fields[i])); err != nil {
 			return Stat{}, fmt.Errorf("process line %q: %w", line, err)
 		}
 	}

@@ -10,12 +10,17 @@ package process
 type Stat struct {
 	// PID, Parent, Group and Session are its numbers.
 	PID, Parent, Group, Session int
-	// State is the kernel's letter, such as R, S, T or Z.
+	// State is the kernel's letter for its first thread, such as R, S, T or Z.
 	State byte
+	// Threads is how many threads it has, 0 if that is not known.
+	Threads int
 }
 
-// Alive reports whether the process can still do anything: a zombie cannot.
-func (s Stat) Alive() bool { return s.State != 'Z' && s.State != 'X' && s.State != 'x' }
+// Alive reports whether the process can still do anything, or has files open.
+// A zombie can do nothing, unless only its first thread has ended.
+func (s Stat) Alive() bool {
+	return s.Threads > 1 || (s.State != 'Z' && s.State != 'X' && s.State != 'x')
+}
 
 // Stopped reports whether a signal stopped the process.
 func (s Stat) Stopped() bool { return s.State == 'T' }

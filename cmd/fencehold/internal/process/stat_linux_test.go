@@ -7,18 +7,36 @@ import (
 
 func TestParseStat(t *testing.T) {
 	t.Parallel()
+	const rest = " 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 "
 	for line, want := range map[string]Stat{
-		"12 (sh) S 1 2 3 0 -1":               {PID: 12, Parent: 1, Group: 2, Session: 3, State: 'S'},
-		"12 (a) Z 1 (b) ) Z 4 5 6 0 -1 7":    {PID: 12, Parent: 4, Group: 5, Session: 6, State: 'Z'},
-		"7 (two\nlines) T 1 7 7 34816 7 0 0": {PID: 7, Parent: 1, Group: 7, Session: 7, State: 'T'},
+		"12 (sh) S 1 2 3" + rest + "1 0 99":     {PID: 12, Parent: 1, Group: 2, Session: 3, State: 'S', Threads: 1},
+		"12 (a) Z 1 (b) ) Z 4 5 6" + rest + "7": {PID: 12, Parent: 4, Group: 5, Session: 6, State: 'Z', Threads: 7},
+		"7 (two\nlines) T 1 7 7" + rest + "1 0": {PID: 7, Parent: 1, Group: 7, Session: 7, State: 'T', Threads: 1},
 	} {
 		if got, err := parseStat([]byte(line)); err != nil || got != want {
 			t.Errorf("%q reads as %+v, %v, want %+v", line, got, err, want)
 		}
 	}
-	for _, line := range []string{"", "12", "12 (sh) S 1 2", "x (sh) S 1 2 3", "12 (sh) S 1 y 3", "12 )( S 1 2 3", "1 (a) SS 1 2 3"} {
+	for _, line := range []string{
+		"", "12", "12 (sh) S 1 2", "x (sh) S 1 2 3" + rest + "1", "12 (sh) S 1 y 3" + rest + "1", "12 )( S 1 2 3" + rest + "1",
+		"1 (a) SS 1 2 3" + rest + "1", "1 (a) S 1 2 3" + rest, "1 (a) S 1 2 3" + rest + "z",
+	} {
 		if got, err := parseStat([]byte(line)); err == nil {
 			t.Errorf("%q reads as %+v, want an error", line, got)
+		}
+	}
+}
+
+func TestAlive(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[Stat]bool{
+		{State: 'S', Threads: 1}: true, {State: 'T', Threads: 1}: true, {State: 'D'}: true,
+		{State: 'Z', Threads: 1}: false, {State: 'Z'}: false, {State: 'X'}: false,
+		// Only the first thread has ended.
+		{State: 'Z', Threads: 2}: true,
+	} {
+		if s.Alive() != want {
+			t.Errorf("%+v is alive: %t, want %t", s, s.Alive(), want)
 		}
 	}
 }

@@ -1,0 +1,66 @@
+//go:build unix
+
+package keeper
+
+import (
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/fencehold/fencehold/cmd/fencehold/internal/process"
+	"golang.org/x/sys/unix"
+)
+
+// nudgeAfter is how long a wrapper may be stopped while the command runs.
+const nudgeAfter = 100 * time.Millisecond
+
+// suspend stops the command with the wrapper. A lease of which the time goes
+// on may end meanwhile, so its deadline counts; a pinned one may not.
+func (k *keeper) suspend(sig syscall.Signal) {
+	if sig != 0 {
+		k.target.Signal(sig)
+	}
+	k.ladder.paused = k.command.Pinned
+	k.paused = time.Now()
+}
+
+// nudge continues a wrapper that is stopped although the command is not. In
+// the foreground of a terminal both get the same signals, but the wrapper acts
+// on them later: it may stop itself after it was continued, and would never
+// know.
+func (k *keeper) nudge() {
+	if k.paused.IsZero() || k.command.Foreign == 0 || k.exited {
+		return
+	}
+	k.poll.Reset(nudgeAfter / 2)
+	if !k.runs() {
+		k.paused = time.Now()
+		return
+	}
+	if parent := os.Getppid(); time.Since(k.paused) > nudgeAfter && k.halted(parent) {
+		unix.Kill(parent, unix.SIGCONT)
+	}
+}
+
+// runs reports whether the command acts. A shell that waits for a child to
+// execute a program, which the same signal stopped, is not stopped itself, but
+// cannot act.
+func (k *keeper) runs() bool {
+	s, err := process.ReadStat(k.pid)
+	return err == nil && (s.State == 'R' || s.State == 'S')
+}
+
+// halted reports whether a signal stopped the process.
+func (k *keeper) halted(pid int) bool {
+	s, err := process.ReadStat(pid)
+	return err == nil && s.Stopped()
+}
+
+// resume undoes suspend. In the foreground of a terminal the shell continues
+// the command, unless only the wrapper was continued.
+func (k *keeper) resume(always bool) {
+	k.ladder.paused, k.paused = false, time.Time{}
+	if always || k.halted(k.pid) {
+		k.target.Signal(unix.SIGCONT)
+	}
+}
