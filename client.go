@@ -24,6 +24,8 @@ type (
 	Features = driver.Features
 	// Holding is a lock as seen from outside.
 	Holding = driver.Holding
+	// Waiter is one who waits in line.
+	Waiter = driver.Waiter
 )
 
 // What a lock service can promise; see package driver for each.

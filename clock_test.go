@@ -94,7 +94,11 @@ func TestShortSuspendCountsAgainstTheLease(t *testing.T) {
 	bubble(t, func(t *testing.T, server *memlock.Server) {
 		lease := acquire(t, distantClient(t, server, fencehold.WithoutRenewal()), "job")
 		start := time.Now()
+		before := lease.Expires()
 		clocktest.Suspend(t, 10*time.Second)
+		if moved := before.Sub(lease.Expires()); moved != 10*time.Second {
+			t.Errorf("10s of sleep brought Expires forward by %v", moved)
+		}
 		<-lease.Done()
 		if d := time.Since(start); d > 20*time.Second || d < 18*time.Second {
 			t.Errorf("ended after %v awake, want just under 20s of the 30", d)

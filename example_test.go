@@ -21,7 +21,7 @@ func ExampleOpen() {
 	}
 	defer locks.Close()
 	fmt.Println(locks.Features())
-	// Output: fencing, fair queue, min hold, detached
+	// Output: fencing, fair queue, min hold
 }
 
 func ExampleNew() {

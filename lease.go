@@ -168,7 +168,7 @@ func (l *Lease) snapshot() driver.Grant {
 func (l *Lease) end() time.Time {
 	end := l.term.end()
 	if l.settings.maxHold != unset {
-		if limit := l.began.Time().Add(l.settings.maxHold); limit.Before(end) {
+		if limit := l.began.Time().Add(l.settings.maxHold - l.began.Slept()); limit.Before(end) {
 			return limit
 		}
 	}

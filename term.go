@@ -61,8 +61,9 @@ func (t term) doubtful() bool {
 // holds reports whether the term can be trusted now.
 func (t term) holds() bool { return !t.over() && !t.doubtful() }
 
-// end is the end on this process's clock, if the machine is not suspended.
-func (t term) end() time.Time { return t.sent.Time().Add(t.length()) }
+// end is the end on this process's clock, if the machine is not suspended any
+// more until then.
+func (t term) end() time.Time { return t.sent.Time().Add(t.length() - t.sent.Slept()) }
 
 // later returns the term that ends later.
 func (t term) later(u term) term {

@@ -14,15 +14,16 @@ const minTTL = 100 * time.Millisecond
 
 // backend is one connection to a server.
 type backend struct {
-	server *Server
-	closed atomic.Bool
+	server   *Server
+	features driver.Features
+	closed   atomic.Bool
 }
 
 // Info describes the server.
 func (b *backend) Info() driver.Info {
 	return driver.Info{
 		Kind: "memory", URL: "mem://", MinTTL: minTTL,
-		Features: driver.Fencing | driver.FairQueue | driver.MinHold | driver.Detached,
+		Features: b.features,
 	}
 }
 

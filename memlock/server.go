@@ -43,8 +43,12 @@ func New() *Server {
 	}
 }
 
+// features are what a server promises to those who connect in a process that
+// is taken to be a machine of its own, as tests do.
+const features = driver.Fencing | driver.FairQueue | driver.MinHold | driver.Detached
+
 // Backend returns a new connection to the server.
-func (s *Server) Backend() driver.Backend { return &backend{server: s} }
+func (s *Server) Backend() driver.Backend { return &backend{server: s, features: features} }
 
 // Advance sets the server's clock forward by d, as a clock step does: grants
 // expire sooner than their holders can know.

@@ -23,5 +23,6 @@ func open(_ context.Context, rawURL string) (driver.Backend, error) {
 		return nil, fmt.Errorf("%w: memory URL: want mem:// or mem://NAME, nothing more", fencehold.ErrInvalid)
 	}
 	server, _ := shared.LoadOrStore(name, New())
-	return server.(*Server).Backend(), nil
+	// Grants cannot outlive this process: its memory is where they are.
+	return &backend{server: server.(*Server), features: features &^ driver.Detached}, nil
 }

@@ -265,6 +265,24 @@ func TestTerminalBackgroundJob(t *testing.T) {
 	b.free("job")
 }
 
+// TestTerminalShellKilled: a stopped job ends with its shell, as it does
+// without a keeper, and does not keep the lock for good.
+func TestTerminalShellKilled(t *testing.T) {
+	t.Parallel()
+	b := newBox(t)
+	term := onTerminal(t, b.shell())
+	term.typed("\"$fh\" run job -- " + line(b.helper(6)) + "\n")
+	pid := b.pids("up", 1)[0]
+	keeper := parentOf(pid)
+	wrapper := parentOf(keeper)
+	term.typed(ctrlZ)
+	eventually(t, "the job is stopped", func() bool { return stopped(pid) && stopped(wrapper) })
+	term.cmd.Process.Kill()
+	b.wait(term.cmd)
+	eventually(t, "everything is gone", func() bool { return gone(pid, keeper, wrapper) })
+	b.free("job")
+}
+
 func parentOf(pid int) int {
 	s, err := process.ReadStat(pid)
 	if err != nil {

@@ -49,14 +49,18 @@ func (i Instant) Time() time.Time { return i.at }
 
 // Elapsed is the time since i for certain: what the monotonic clock counted,
 // and the time that the machine was suspended.
-func (i Instant) Elapsed() time.Duration {
-	d := time.Since(i.at)
-	if i.asleep != notRead {
-		if slept := asleep() - i.asleep; slept > sleepNoise {
-			d += slept
-		}
+func (i Instant) Elapsed() time.Duration { return time.Since(i.at) + i.Slept() }
+
+// Slept is how long the machine has been suspended since i; an Instant from
+// [Monotonic] does not look, and says 0.
+func (i Instant) Slept() time.Duration {
+	if i.asleep == notRead {
+		return 0
 	}
-	return d
+	if slept := asleep() - i.asleep; slept > sleepNoise {
+		return slept
+	}
+	return 0
 }
 
 // WallElapsed is the time since i by the wall clock. It exceeds Elapsed when

@@ -94,6 +94,7 @@ type keeper struct {
 	pid     int // of the command; 0 before it started
 	ladder  ladder
 	paused  time.Time // when the wrapper said that it stops itself; zero if it was continued
+	looked  time.Time // when a stopped job was last looked after
 	exited  bool      // the command was reaped
 	orphan  bool      // the wrapper is gone
 	done    bool

@@ -14,6 +14,9 @@ import (
 // nudgeAfter is how long a wrapper may be stopped while the command runs.
 const nudgeAfter = 100 * time.Millisecond
 
+// desertEvery is how often to look whether the shell of a stopped job is gone.
+const desertEvery = 500 * time.Millisecond
+
 // suspend stops the command with the wrapper. A lease of which the time goes
 // on may end meanwhile, so its deadline counts; a pinned one may not.
 func (k *keeper) suspend(sig syscall.Signal) {
@@ -35,11 +38,29 @@ func (k *keeper) nudge() {
 	k.poll.Reset(nudgeAfter / 2)
 	if !k.runs() {
 		k.paused = time.Now()
+		k.desert()
 		return
 	}
 	if parent := os.Getppid(); time.Since(k.paused) > nudgeAfter && k.halted(parent) {
 		unix.Kill(parent, unix.SIGCONT)
 	}
+}
+
+// desert tells a stopped job that its shell is gone, by the signals that the
+// kernel has for that. The kernel itself leaves out a group in which anybody
+// has a parent of another group in the session, as the command has here.
+func (k *keeper) desert() {
+	if time.Since(k.looked) < desertEvery {
+		return
+	}
+	k.looked = time.Now()
+	session, err := unix.Getsid(0)
+	if err != nil || !process.Orphaned(k.command.Foreign, session, os.Getpid()) {
+		return
+	}
+	group := process.Group(k.command.Foreign)
+	group.Signal(unix.SIGHUP)
+	group.Signal(unix.SIGCONT)
 }
 
 // runs reports whether the command acts. A shell that waits for a child to

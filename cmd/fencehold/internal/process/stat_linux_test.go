@@ -60,3 +60,23 @@ func TestDescend(t *testing.T) {
 		t.Errorf("descendants %v, want %v", got, want)
 	}
 }
+
+func TestOrphaned(t *testing.T) {
+	t.Parallel()
+	shell := Stat{PID: 5, Parent: 1, Group: 5, Session: 5, State: 'S'}
+	wrapper := Stat{PID: 10, Parent: 5, Group: 10, Session: 5, State: 'T'}
+	keeper := Stat{PID: 11, Parent: 10, Group: 11, Session: 5, State: 'S'}
+	command := Stat{PID: 12, Parent: 11, Group: 10, Session: 5, State: 'T'}
+	if orphaned([]Stat{shell, wrapper, keeper, command}, 10, 5, 11) {
+		t.Error("a job of a shell that lives is orphaned")
+	}
+	wrapper.Parent = 1
+	if !orphaned([]Stat{{PID: 1, Session: 1, Group: 1, State: 'S'}, wrapper, keeper, command}, 10, 5, 11) {
+		t.Error("a job whose shell is gone is not orphaned")
+	}
+	script := Stat{PID: 9, Parent: 5, Group: 10, Session: 5, State: 'S'}
+	wrapper.Parent = 9
+	if orphaned([]Stat{shell, script, wrapper, keeper, command}, 10, 5, 11) {
+		t.Error("a job in a script of a shell that lives is orphaned")
+	}
+}

@@ -69,6 +69,22 @@ func (d Descendants) members() ([]int, error) {
 	return descend(all, os.Getpid(), d.Except, session), nil
 }
 
+// Orphaned reports whether no shell looks after the group: none of its members
+// has a parent in the session that is not of the group. Who, as a parent, does
+// not count. What cannot be read is taken for looked after.
+func Orphaned(group, session, who int) bool {
+	all, err := All()
+	return err == nil && orphaned(all, group, session, who)
+}
+
+func orphaned(all []Stat, group, session, who int) bool {
+	shells := map[int]bool{}
+	for _, s := range all {
+		shells[s.PID] = s.PID != who && s.Session == session && s.Group != group
+	}
+	return !slices.ContainsFunc(all, func(s Stat) bool { return s.Group == group && s.Alive() && shells[s.Parent] })
+}
+
 // descend returns the living descendants of root in session, parents before
 // their children.
 func descend(all []Stat, root, except, session int) []int {
