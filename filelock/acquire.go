@@ -3,17 +3,14 @@ package filelock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
-	"github.com/fencehold/fencehold"
 	"github.com/fencehold/fencehold/driver"
+	"github.com/fencehold/fencehold/filelock/internal/flock"
+	"github.com/fencehold/fencehold/filelock/internal/line"
+	"github.com/fencehold/fencehold/filelock/internal/lockdir"
+	"github.com/fencehold/fencehold/filelock/internal/lockfile"
 )
-
-// patience is how long an attempt waits for one who is just changing the
-// record. That takes microseconds, so one who takes longer was stopped in the
-// middle of it, and is about to have the lock.
-const patience = 100 * time.Millisecond
 
 // TryAcquire implements [driver.Backend].
 func (b *backend) TryAcquire(ctx context.Context, req driver.Request) (driver.Grant, error) {
@@ -23,29 +20,30 @@ func (b *backend) TryAcquire(ctx context.Context, req driver.Request) (driver.Gr
 	if h := b.find(req.Name, req.Holder); h != nil {
 		return b.renewHold(h, req.TTL)
 	}
-	line := b.line(req.Name)
+	l := b.line(req.Name)
 	if !req.Barging {
-		front, err := line.front(nil)
+		waiting, err := l.Waiting()
 		if err != nil {
 			return driver.Grant{}, err
 		}
-		if front != nil {
-			return b.behind(ctx, req, line)
+		if waiting {
+			return b.behind(ctx, req, l)
 		}
 	}
 	return b.attempt(ctx, req)
 }
 
-// behind answers an attempt that others wait before. Nobody is left out of the
-// line for good by one who was stopped in it: the poke shows that.
-func (b *backend) behind(ctx context.Context, req driver.Request, line *line) (driver.Grant, error) {
+// behind answers an attempt that others wait before.
+func (b *backend) behind(ctx context.Context, req driver.Request, l *line.Line) (driver.Grant, error) {
 	held := b.holder(req.Name)
 	if held.Holder == req.Holder && req.Holder != "" {
 		return b.Resume(ctx, req.Name, req.Holder)
 	}
-	line.wake()
-	n, err := line.living()
-	held.Position = len(n) + 1
+	// Attempts alone must get past a first in line who was stopped: not to
+	// answer this ring is what shows it.
+	l.Wake()
+	waiters, err := l.Waiters()
+	held.Position = len(waiters) + 1
 	return driver.Grant{}, errors.Join(held, err)
 }
 
@@ -54,7 +52,7 @@ func (b *backend) checkRequest(ctx context.Context, req driver.Request) error {
 	if err := b.closed(); err != nil {
 		return err
 	}
-	if err := checkName(req.Name); err != nil {
+	if err := lockdir.CheckName(req.Name); err != nil {
 		return err
 	}
 	if req.Holder == "" {
@@ -81,7 +79,7 @@ func (b *backend) leased(req driver.Request) bool { return b.lease || req.Detach
 // again when the file that it has locked is not at its path any more.
 func (b *backend) attempt(ctx context.Context, req driver.Request) (driver.Grant, error) {
 	for {
-		f, err := b.dir.openLock(req.Name)
+		f, err := lockfile.OpenOrMake(b.dir, req.Name)
 		if err != nil {
 			return driver.Grant{}, err
 		}
@@ -100,27 +98,28 @@ var errReplaced = errors.New("the lock file was replaced")
 
 // attemptOn tries the lock on an open file. It closes the file unless a hold
 // keeps it.
-func (b *backend) attemptOn(ctx context.Context, f *lockFile, req driver.Request) (driver.Grant, error) {
+func (b *backend) attemptOn(ctx context.Context, f *lockfile.File, req driver.Request) (driver.Grant, error) {
 	grant, err := b.grant(ctx, f, req)
 	if err == nil && grant.Pinned {
 		h := &hold{grant: grant, file: f}
+		// Close may have ended the holds while this one was made.
 		if err := b.add(h); err != nil {
 			h.drop()
 			return driver.Grant{}, err
 		}
 		return grant, nil
 	}
-	defer f.close()
-	if errors.Is(err, errBusy) {
+	defer f.Close()
+	if errors.Is(err, flock.ErrBusy) {
 		return b.busy(ctx, f, req)
 	}
 	return grant, err
 }
 
-// busy says who holds the lock that the kernel refused. It may be the holder
-// that asks, if its grant is one of lease mode and another attempt has the
-// lock at the moment.
-func (b *backend) busy(ctx context.Context, f *lockFile, req driver.Request) (driver.Grant, error) {
+// busy says who holds the lock that the kernel refused.
+func (b *backend) busy(ctx context.Context, f *lockfile.File, req driver.Request) (driver.Grant, error) {
+	// It may be the holder that asks, if its grant is one of lease mode and
+	// another attempt has the lock at the moment.
 	held := b.holderOf(f)
 	if held.Holder == req.Holder {
 		return b.Resume(ctx, req.Name, req.Holder)
@@ -128,66 +127,35 @@ func (b *backend) busy(ctx context.Context, f *lockFile, req driver.Request) (dr
 	return driver.Grant{}, held
 }
 
-// grant takes guard and mark, then the lock, and decides. The mark comes before
-// the lock and goes after it, so that a lock without a mark is never one of
-// ours. The guard keeps out those who change the record without the lock: a
-// renewal, a release or a revocation.
-func (b *backend) grant(ctx context.Context, f *lockFile, req driver.Request) (driver.Grant, error) {
-	if err := guardAttempt(ctx, f); err != nil {
+// grant takes the lock of the kernel, and decides. It keeps it for a grant of
+// process mode only.
+func (b *backend) grant(ctx context.Context, f *lockfile.File, req driver.Request) (driver.Grant, error) {
+	// The guard keeps out those who change the record without the lock: a
+	// renewal, a release or a revocation.
+	if err := f.Take(ctx); err != nil {
 		return driver.Grant{}, err
 	}
-	defer f.unguard()
-	err := f.tryLock()
-	if err == nil {
-		var grant driver.Grant
-		if grant, err = b.grantGuarded(ctx, f, req); err == nil && grant.Pinned {
-			return grant, nil
-		}
-		_ = f.unlock()
-		f.unmark()
-		return grant, err
+	defer f.Unguard()
+	grant, err := b.grantGuarded(ctx, f, req)
+	if err != nil || !grant.Pinned {
+		f.Free()
 	}
-	f.unmark()
-	return driver.Grant{}, err
+	return grant, err
 }
 
-// guardAttempt takes guard and mark. The answer is errBusy at once if the mark
-// is a holder's, and in the end if somebody has the guard for longer than a
-// change takes: they are about to hold the lock.
-func guardAttempt(ctx context.Context, f *lockFile) error {
-	err := f.tryGuardAndMark()
-	if !errors.Is(err, errBusy) {
-		return err
-	}
-	within, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	held := false
-	err = poll(within, func() error {
-		var err error
-		if held, err = f.marked(); held || err != nil {
-			return err
-		}
-		return f.tryGuardAndMark()
-	})
-	if held || errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
-		return errBusy
-	}
-	return err
-}
-
-// grantGuarded makes the grant, or finds who has it. The order is that of the
-// proof: that the file is the one at its path counts from here on only because
-// the guard keeps a revocation out, and the token is taken while nobody else can
-// take one for this name.
-func (b *backend) grantGuarded(ctx context.Context, f *lockFile, req driver.Request) (driver.Grant, error) {
-	there, err := f.atPath()
+// grantGuarded makes the grant, or finds who has it. The order of its steps is
+// that of the proof.
+func (b *backend) grantGuarded(ctx context.Context, f *lockfile.File, req driver.Request) (driver.Grant, error) {
+	// After the lock and under the guard: only then no revocation can take the
+	// file away behind this look.
+	there, err := f.AtPath()
 	if err != nil {
 		return driver.Grant{}, err
 	}
 	if !there {
 		return driver.Grant{}, errReplaced
 	}
-	old, err := f.standing()
+	old, err := f.Standing()
 	if err != nil {
 		return driver.Grant{}, err
 	}
@@ -197,37 +165,19 @@ func (b *backend) grantGuarded(ctx context.Context, f *lockFile, req driver.Requ
 		}
 		return driver.Grant{}, b.held(old)
 	}
-	token, err := b.counter.next(ctx)
+	// While nobody else can take a token for this name: so they rise in the
+	// order of the grants.
+	token, err := b.counter.Next(ctx)
 	if err != nil {
 		return driver.Grant{}, err
 	}
 	grant := driver.Grant{Name: req.Name, Holder: req.Holder, Token: token, TTL: req.TTL}
+	// The clock is read before the record is made, which reads its own: the
+	// grant never seems to live longer than the record says.
 	if b.leased(req) {
 		grant.Sent = driver.Now()
 	} else {
 		grant.Sent, grant.Pinned = driver.MonotonicNow(), true
 	}
-	return grant, f.write(b.newRecord(req, token, old))
+	return grant, f.Write(b.newRecord(req, token, old))
 }
-
-// holder describes who has the lock, as far as that can be known.
-func (b *backend) holder(name string) *fencehold.HeldError {
-	f, err := b.dir.openFile(b.dir.lockPath(name), false)
-	if err != nil {
-		return &fencehold.HeldError{}
-	}
-	defer f.close()
-	return b.holderOf(f)
-}
-
-// holderOf is holder for a file that is open.
-func (b *backend) holderOf(f *lockFile) *fencehold.HeldError {
-	rec, held, err := b.observe(f)
-	if err != nil || !held {
-		return &fencehold.HeldError{}
-	}
-	return b.held(rec)
-}
-
-// unsupported returns an [errors.ErrUnsupported] that names what is missing.
-func unsupported(what string) error { return fmt.Errorf("%s: %w", what, errors.ErrUnsupported) }

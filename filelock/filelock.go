@@ -34,6 +34,10 @@ import (
 
 	"github.com/fencehold/fencehold"
 	"github.com/fencehold/fencehold/driver"
+	"github.com/fencehold/fencehold/filelock/internal/boot"
+	"github.com/fencehold/fencehold/filelock/internal/counter"
+	"github.com/fencehold/fencehold/filelock/internal/line"
+	"github.com/fencehold/fencehold/filelock/internal/lockdir"
 )
 
 // minTTL is the shortest TTL that is taken.
@@ -49,6 +53,12 @@ type Options struct {
 // init makes the scheme known to fencehold.Open.
 func init() { fencehold.Register("file", open) }
 
+// DefaultDir returns the directory of the URL file://, which is
+// .local/state/fencehold in the home directory that the user database has for
+// the effective user. The environment plays no part: a cron job, a service and
+// a shell of one user find the same locks.
+func DefaultDir() (string, error) { return lockdir.Default() }
+
 // New returns a backend that keeps its locks in dir, an absolute path, or in
 // [DefaultDir] if dir is empty. A missing directory is made if its parent
 // exists, with all parents in the case of the default. What is wrong with the
@@ -57,11 +67,11 @@ func New(dir string, opts *Options) (driver.Backend, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
-	d, err := openDirectory(dir)
+	d, err := lockdir.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	boot, err := readBootID()
+	id, err := boot.Read()
 	if err != nil {
 		return nil, err
 	}
@@ -73,10 +83,10 @@ func New(dir string, opts *Options) (driver.Backend, error) {
 	return &backend{
 		dir:     d,
 		lease:   opts.Lease,
-		boot:    boot,
+		boot:    id,
 		host:    host,
 		pid:     os.Getpid(),
-		counter: newCounter(d, boot),
+		counter: counter.New(d, id),
 		life:    life,
 		end:     end,
 		holds:   map[string]*hold{},
@@ -86,12 +96,12 @@ func New(dir string, opts *Options) (driver.Backend, error) {
 // backend implements all abilities of package driver but the batch of
 // renewals: nothing is saved by renewing two files together.
 type backend struct {
-	dir     *directory
+	dir     *lockdir.Dir
 	lease   bool
-	boot    string
+	boot    boot.ID
 	host    string
 	pid     int
-	counter *counter
+	counter *counter.Counter
 
 	life context.Context // ends with Close
 	end  context.CancelCauseFunc
@@ -114,7 +124,7 @@ var (
 func (b *backend) Info() driver.Info {
 	return driver.Info{
 		Kind:     "file",
-		URL:      formatURL(b.dir.path, b.lease),
+		URL:      formatURL(b.dir.Path(), b.lease),
 		Features: driver.Fencing | driver.Durable | driver.FairQueue | driver.MinHold | driver.Detached,
 		MinTTL:   minTTL,
 	}
@@ -128,16 +138,24 @@ func (b *backend) Close() error {
 		b.mu.Unlock()
 		return nil
 	}
+	// First, so that no hold is added to those that are ended here.
 	b.end(fencehold.ErrClosed)
 	holds := b.holds
 	b.holds = nil
 	b.mu.Unlock()
 	for _, h := range holds {
 		h.drop()
-		b.line(h.grant.Name).wake()
+		b.line(h.grant.Name).Wake()
 	}
-	return b.counter.close()
+	// Last: the counter has the words that Wake asks.
+	return b.counter.Close()
 }
+
+// line returns the line of a lock.
+func (b *backend) line(name string) *line.Line { return b.lineOf(b.dir.LockPath(name)) }
+
+// lineOf returns the line of the lock file at path.
+func (b *backend) lineOf(path string) *line.Line { return line.Of(b.dir, b.counter, path) }
 
 // closed returns ErrClosed once Close was called.
 func (b *backend) closed() error {

@@ -2,11 +2,14 @@ package filelock
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"sync"
 	"time"
 
 	"github.com/fencehold/fencehold"
 	"github.com/fencehold/fencehold/driver"
+	"github.com/fencehold/fencehold/filelock/internal/lockfile"
 )
 
 // A hold is a grant of process mode: an open file with the lock.
@@ -14,7 +17,7 @@ type hold struct {
 	grant driver.Grant
 
 	mu   sync.Mutex
-	file *lockFile // nil once the hold is over: the descriptor's number may be another file's
+	file *lockfile.File // nil once the hold is over: the descriptor's number may be another file's
 }
 
 // add keeps the hold, unless the backend was closed in the meantime.
@@ -45,18 +48,15 @@ func (b *backend) forget(h *hold) {
 	delete(b.holds, h.grant.Holder)
 }
 
-// drop frees the lock, and with it every duplicate of the descriptor. That is
-// said, not left to close: a child of this process has every descriptor until
-// its exec is over. The mark goes last: a lock without one is never ours.
+// drop frees the lock, and with it every duplicate of the descriptor.
 func (h *hold) drop() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.file == nil {
 		return
 	}
-	_ = h.file.unlock()
-	h.file.unmark()
-	h.file.close()
+	h.file.Free()
+	h.file.Close()
 	h.file = nil
 }
 
@@ -70,14 +70,15 @@ func (b *backend) check(h *hold) error {
 	return b.checkFile(h.file, h.grant.Holder)
 }
 
-// checkFile looks whether the file is still at its path. Who took it away by
-// Revoke left a note in it.
-func (b *backend) checkFile(f *lockFile, holder string) error {
-	there, err := f.atPath()
+// checkFile looks whether the file is still at its path.
+func (b *backend) checkFile(f *lockfile.File, holder string) error {
+	there, err := f.AtPath()
 	if there || err != nil {
 		return err
 	}
-	if rec, err := f.read(); err == nil && rec.Revoked != nil && rec.Revoked.Holder == holder {
+	// Who took it away by Revoke left a note in it before: it is there if the
+	// file is not.
+	if rec, err := f.Read(); err == nil && rec.Revoked != nil && rec.Revoked.Holder == holder {
 		return b.lost(f, rec, holder)
 	}
 	return &fencehold.LostError{Reason: fencehold.ReasonDeleted, Why: "the lock file was removed"}
@@ -90,17 +91,20 @@ func (h *hold) keep(ctx context.Context, b *backend, keep time.Duration) error {
 	if h.file == nil {
 		return &fencehold.LostError{Reason: fencehold.ReasonExpired}
 	}
-	if err := h.file.guard(ctx); err != nil {
+	// Under the guard, the file stays at its path: what is written to it is
+	// seen by the next who comes.
+	if err := h.file.Guard(ctx); err != nil {
 		return err
 	}
-	defer h.file.unguard()
+	defer h.file.Unguard()
 	if err := b.checkFile(h.file, h.grant.Holder); err != nil {
 		return err
 	}
-	if _, err := h.file.read(); err != nil {
+	// Read for its length, which the next record must cover.
+	if _, err := h.file.Read(); err != nil {
 		return err
 	}
-	return h.file.write(b.kept(h.grant.Name, keep))
+	return h.file.Write(b.kept(h.grant.Name, keep))
 }
 
 // Check implements [driver.Checker].
@@ -119,12 +123,13 @@ func (b *backend) Check(grant driver.Grant) error {
 func (b *backend) Descriptor(grant driver.Grant) (uintptr, error) {
 	h := b.find(grant.Name, grant.Holder)
 	if h == nil {
-		return 0, unsupported("a descriptor of a grant that is not of process mode")
+		return 0, fmt.Errorf("a descriptor of a grant that is not of process mode: %w", errors.ErrUnsupported)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.file == nil {
 		return 0, &fencehold.LostError{Reason: fencehold.ReasonExpired}
 	}
-	return h.file.duplicate()
+	// Under the mutex: the number of a closed descriptor may be another file's.
+	return h.file.Duplicate()
 }

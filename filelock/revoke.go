@@ -4,21 +4,20 @@ import (
 	"context"
 
 	"github.com/fencehold/fencehold/driver"
+	"github.com/fencehold/fencehold/filelock/internal/lockdir"
+	"github.com/fencehold/fencehold/filelock/internal/lockfile"
 )
 
 // Revoke implements [driver.Revoker].
 //
 // A grant of process mode cannot be undone in the victim's process, so its
 // file is taken away: the next holder makes another one, and the victim finds
-// that its own is gone, with a note in it. The guard is held from the look at
-// the record to the removal. A new holder, which needs the guard to write its
-// record, finds afterwards that the file it has locked is not at its path, and
-// begins again; so only the grant that was named is taken.
+// that its own is gone, with a note in it.
 func (b *backend) Revoke(ctx context.Context, r driver.Revocation) error {
 	if err := b.closed(); err != nil {
 		return err
 	}
-	if err := checkName(r.Name); err != nil {
+	if err := lockdir.CheckName(r.Name); err != nil {
 		return err
 	}
 	if r.Holder == "" {
@@ -28,37 +27,44 @@ func (b *backend) Revoke(ctx context.Context, r driver.Revocation) error {
 	if err != nil {
 		return deleted(err)
 	}
+	// The guard is held from the look at the record to the removal. A new
+	// holder, which needs the guard to write its record, finds afterwards that
+	// the file it has locked is not at its path, and begins again; so only the
+	// grant that was named is taken.
 	err = b.revokeOn(f, r)
-	f.unguard()
-	f.close()
+	f.Unguard()
+	f.Close()
 	if err == nil {
-		b.line(r.Name).wake()
+		b.line(r.Name).Wake()
 	}
 	return err
 }
 
 // revokeOn revokes on a file of which the caller has the guard.
-func (b *backend) revokeOn(f *lockFile, r driver.Revocation) error {
-	rec, held, err := b.observe(f)
+func (b *backend) revokeOn(f *lockfile.File, r driver.Revocation) error {
+	rec, held, err := f.Observe(b.boot)
 	if err != nil {
 		return err
 	}
 	if !held || rec.Holder != r.Holder {
 		return b.lost(f, rec, r.Holder)
 	}
-	pinned := rec.Mode == processMode
+	pinned := rec.Mode == lockfile.ProcessMode
 	if pinned {
-		if err := f.removable(); err != nil {
+		// Before anything is written: a refusal must change nothing.
+		if err := f.Removable(); err != nil {
 			return err
 		}
 	}
-	rec.Revoked = &note{Holder: r.Holder, By: r.By, Why: r.Why}
+	rec.Revoked = &lockfile.Note{Holder: r.Holder, By: r.By, Why: r.Why}
 	rec.Holder, rec.Until = "", nil
-	if err := f.write(rec); err != nil {
+	// The note before the removal: a victim that finds its file gone looks for
+	// it at once.
+	if err := f.Write(rec); err != nil {
 		return err
 	}
 	if pinned {
-		return f.remove()
+		return f.Remove()
 	}
 	return nil
 }

@@ -1,3 +1,0 @@
-package filelock
-
-const fionread = 0x4004667f // FIONREAD of sys/filio.h

@@ -1,5 +1,0 @@
-package filelock
-
-import "golang.org/x/sys/unix"
-
-const fionread = unix.TIOCINQ

@@ -1,0 +1,3 @@
+package line
+
+const fionread = 0x4004667f // FIONREAD of sys/filio.h
