@@ -28,6 +28,7 @@ func (b *backend) List(ctx context.Context, prefix string) iter.Seq2[driver.Hold
 				yield(driver.Holding{}, err)
 				return
 			}
+			h.Waiters = nil
 			if h.Held && strings.HasPrefix(h.Name, prefix) && !yield(h, nil) {
 				return
 			}
@@ -63,17 +64,15 @@ func (b *backend) Inspect(ctx context.Context, name string) (driver.Holding, err
 		return driver.Holding{}, err
 	}
 	h.Name = name
-	// Counted anew, to agree with the list.
-	h.Waiters, err = b.line(name).Waiters()
-	h.Waiting = len(h.Waiters)
-	return h, err
+	return h, nil
 }
 
 // inspectFile shows the lock of a file.
 func (b *backend) inspectFile(ctx context.Context, path string) (driver.Holding, error) {
 	f, err := lockfile.Open(b.dir, path, false)
 	if errors.Is(err, fs.ErrNotExist) {
-		return driver.Holding{Key: path}, nil
+		waiters, err := b.lineOf(path).Waiters()
+		return driver.Holding{Key: path, Waiting: len(waiters), Waiters: waiters}, err
 	}
 	if err != nil {
 		return driver.Holding{}, err
@@ -89,7 +88,7 @@ func (b *backend) inspectFile(ctx context.Context, path string) (driver.Holding,
 		return driver.Holding{}, err
 	}
 	h := b.holding(sight)
-	h.Key, h.Name, h.Waiting = path, name, len(waiters)
+	h.Key, h.Name, h.Waiting, h.Waiters = path, name, len(waiters), waiters
 	return h, nil
 }
 

@@ -26,7 +26,9 @@ func (b *backend) Release(ctx context.Context, grant driver.Grant, keep time.Dur
 	}
 	return b.changeLease(ctx, grant.Name, grant.Holder, func(rec lockfile.Record) lockfile.Record {
 		if keep > 0 {
-			return b.kept(rec.Name, keep)
+			kept := b.kept(rec.Name, keep)
+			kept.Revoked = rec.Revoked
+			return kept
 		}
 		rec.Holder, rec.Until = "", nil
 		return rec

@@ -57,7 +57,12 @@ func (b *backend) revokeOn(f *lockfile.File, r driver.Revocation) error {
 		}
 	}
 	rec.Revoked = &lockfile.Note{Holder: r.Holder, By: r.By, Why: r.Why}
-	rec.Holder, rec.Until = "", nil
+	if !pinned {
+		rec.Holder, rec.Until = "", nil
+	}
+	// In process mode the holder stays in the record: where the removal fails,
+	// or never comes, the lock is still theirs, and can be revoked again.
+	//
 	// The note before the removal: a victim that finds its file gone looks for
 	// it at once.
 	if err := f.Write(rec); err != nil {

@@ -61,6 +61,9 @@ type Counter struct {
 
 	turn chan struct{} // held by the goroutine that raises the limit or opens the file
 
+	life context.Context // ends with Close, and with it every wait for another process
+	stop context.CancelFunc
+
 	mu  sync.RWMutex // writers map and unmap
 	m   *mapping     // nil until the first token is asked for
 	end bool
@@ -94,6 +97,7 @@ func New(dir *lockdir.Dir, id boot.ID) *Counter {
 		turn:  make(chan struct{}, 1),
 	}
 	c.sync = func() error { return c.m.sync() }
+	c.life, c.stop = context.WithCancel(context.Background())
 	return c
 }
 
@@ -242,6 +246,7 @@ func (c *Counter) damaged(what string) error {
 
 // Close unmaps the file once nobody uses it. No token is given after that.
 func (c *Counter) Close() error {
+	c.stop() // those who wait for another process have what Lock waits for
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	// An address that is unmapped may be mapped again for something else: those

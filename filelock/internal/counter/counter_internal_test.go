@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fencehold/fencehold"
 	"github.com/fencehold/fencehold/fence"
 	"github.com/fencehold/fencehold/filelock/internal/boot"
 	"github.com/fencehold/fencehold/filelock/internal/lockdir"
@@ -203,6 +204,41 @@ func TestFrozenRaise(t *testing.T) {
 	}
 	frozen.m.unlock()
 	d.take(c, 1)
+}
+
+// Closing does not wait for a process that was stopped while it raised the
+// limit, and ends the wait of those who do.
+func TestCloseDuringFrozenRaise(t *testing.T) {
+	d := newDisk(t)
+	c, frozen := d.start("1"), d.start("1")
+	d.take(c, 1)
+	d.take(frozen, 1)
+	if err := frozen.m.lock(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	defer frozen.m.unlock()
+	d.clock += 2 * tokenStep
+	waited := make(chan error, 1)
+	go func() {
+		_, err := c.Next(context.Background())
+		waited <- err
+	}()
+	for len(c.turn) == 0 {
+		time.Sleep(time.Millisecond) // until it waits
+	}
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		_ = c.Close()
+	}()
+	select {
+	case <-closed:
+	case <-time.After(10 * time.Second):
+		t.Fatal("Close waits for the frozen process")
+	}
+	if err := <-waited; !errors.Is(err, fencehold.ErrClosed) {
+		t.Errorf("a token of a closed counter: %v", err)
+	}
 }
 
 func TestFailedSyncGivesNoToken(t *testing.T) {

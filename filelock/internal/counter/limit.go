@@ -5,12 +5,24 @@ import (
 	"runtime/debug"
 	"strconv"
 
+	"github.com/fencehold/fencehold"
 	"github.com/fencehold/fencehold/fence"
 )
 
 // exclusively keeps the other goroutines out; the lock on the file that raise
 // takes does so with the other processes.
 func (c *Counter) exclusively(ctx context.Context, step func(context.Context) error) error {
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.life, cancel)()
+	err := c.inTurn(waiting, step)
+	if err != nil && c.life.Err() != nil && ctx.Err() == nil {
+		return fencehold.ErrClosed
+	}
+	return err
+}
+
+func (c *Counter) inTurn(ctx context.Context, step func(context.Context) error) error {
 	select {
 	case c.turn <- struct{}{}:
 	case <-ctx.Done():
@@ -23,8 +35,8 @@ func (c *Counter) exclusively(ctx context.Context, step func(context.Context) er
 // raise makes the next tokens durable, unless another process just did.
 func (c *Counter) raise(ctx context.Context) (err error) {
 	// The mapping must not go while its file is locked. So Close waits for the
-	// end of this: if another process was stopped while it raised the limit,
-	// until ctx ends.
+	// end of this, which it brings about where another process was stopped
+	// while it raised the limit.
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if c.m == nil {

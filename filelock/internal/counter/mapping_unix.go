@@ -86,7 +86,7 @@ func (m *mapping) sync() error {
 // fsync repeats the call for as long as signals interrupt it.
 func (m *mapping) fsync() error {
 	for {
-		if err := unix.Fsync(m.fd); !errors.Is(err, unix.EINTR) {
+		if err := flush(m.fd); !errors.Is(err, unix.EINTR) {
 			return err
 		}
 	}
