@@ -78,10 +78,11 @@ func (m *Mutex) waitOver(ctx context.Context, wait func(context.Context) (driver
 	if err == nil || !errors.Is(context.Cause(ctx), errWaitOver) || settled(err) && !errors.Is(err, ErrHeld) {
 		return grant, err
 	}
-	if held := new(HeldError); errors.As(err, &held) {
+	if held, ok := errors.AsType[*HeldError](err); ok {
 		return grant, held
 	}
-	return grant, &HeldError{}
+	// Nobody was seen to hold the lock: the service has not answered.
+	return grant, unavailable(fmt.Errorf("no answer within the wait limit of %v", m.settings.maxWait))
 }
 
 // standInLine waits for the front of the local line, and there for the lock.
@@ -89,7 +90,12 @@ func (m *Mutex) standInLine(ctx context.Context) (driver.Grant, error) {
 	line := &m.client.line
 	place := line.Join(m.name)
 	defer line.Leave(place)
-	if err := place.Wait(ctx); err != nil {
+	_ = place.Wait(ctx)
+	switch {
+	// The turn may have come at the moment at which the wait was over.
+	case errors.Is(context.Cause(ctx), errWaitOver):
+		return driver.Grant{}, &HeldError{}
+	case ctx.Err() != nil:
 		return driver.Grant{}, contextError(ctx)
 	}
 	if queuer, ok := m.client.backend.(driver.Queuer); ok {

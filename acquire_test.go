@@ -357,3 +357,19 @@ func TestCloseWhileAGrantIsOnItsWay(t *testing.T) {
 		}
 	})
 }
+
+// A service that does not answer has not said that somebody holds the lock.
+func TestWaitOnASilentService(t *testing.T) {
+	bubble(t, func(t *testing.T, server *memlock.Server) {
+		client := newClient(t, server, fencehold.WithMaxWait(time.Second))
+		server.Script(func(memlock.Call) memlock.Fault { return memlock.Fault{DropRequest: true} })
+		start := time.Now()
+		_, err := client.Mutex("job").Acquire(t.Context())
+		if !errors.Is(err, fencehold.ErrUnavailable) || errors.Is(err, fencehold.ErrHeld) {
+			t.Errorf("error %v, want ErrUnavailable", err)
+		}
+		if d := time.Since(start); d != time.Second {
+			t.Errorf("waited %v", d)
+		}
+	})
+}

@@ -53,6 +53,7 @@ type Client struct {
 	end     context.CancelCauseFunc
 	mu      sync.Mutex
 	closed  bool
+	ended   chan struct{}  // closed by the first Close when it is done
 	working sync.WaitGroup // acquiring, undoing and renewing
 }
 
@@ -104,7 +105,7 @@ func New(backend driver.Backend, opts ...Option) (*Client, error) {
 }
 
 func newClient(backend driver.Backend, info Info, settings config) *Client {
-	c := &Client{backend: backend, info: info, settings: settings}
+	c := &Client{backend: backend, info: info, settings: settings, ended: make(chan struct{})}
 	c.life, c.end = context.WithCancelCause(context.Background())
 	c.herald = herald{hooks: settings.hooks, logger: settings.logger, kind: info.Kind}
 	c.schedule.init(c)
@@ -190,7 +191,7 @@ func (c *Client) Unlock(ctx context.Context, name, holder, why string) error {
 		err = invalid("holder is empty: want the id that Inspect shows")
 	}
 	if err == nil {
-		err = checkText("reason", why)
+		err = checkReason(why)
 	}
 	if err == nil {
 		err = c.usable(ok, "unlock")
@@ -234,15 +235,17 @@ func (c *Client) enter() error {
 // those that are not detached, and frees what the client opened. It takes a
 // few seconds at most where the lock service does not answer; what could not
 // be released then ends with its TTL. Later calls return [ErrClosed]; a second
-// Close returns nil.
+// Close waits for the first and returns nil.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	already := c.closed
 	c.closed = true
 	c.mu.Unlock()
 	if already {
+		<-c.ended
 		return nil
 	}
+	defer close(c.ended)
 	// The holders are told before anything is given back, so that they can
 	// stop while the locks are still theirs.
 	leases := c.schedule.leases()

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -338,6 +340,170 @@ func TestReleaseAfterCloseIsQuick(t *testing.T) {
 		mustBeLost(t, lease.Release(t.Context()), fencehold.ReasonClosed)
 		if d := time.Since(start); d > time.Second {
 			t.Errorf("close and release took %v", d)
+		}
+	})
+}
+
+// The context of a lease below itself, or below that of another one, whose
+// parent is over: nothing waits for a mutex that it holds.
+func TestNestedContexts(t *testing.T) {
+	client := newClient(t, memlock.New())
+	a, b := acquire(t, client, "a"), acquire(t, client, "b")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		var work sync.WaitGroup
+		for range 200 {
+			ctx, cancel := context.WithCancel(context.Background())
+			over := a.Context(ctx)
+			cancel()
+			_ = a.Context(over)
+			work.Go(func() { _ = b.Context(a.Context(ctx)) })
+			work.Go(func() { _ = a.Context(b.Context(ctx)) })
+		}
+		work.Wait()
+	}()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Fatal("contexts of leases wait for each other")
+	}
+	if err := a.Context(t.Context()).Err(); err != nil || !a.Valid() || !b.Valid() {
+		t.Errorf("leases suffered: %v, %v, %v", err, a.Err(), b.Err())
+	}
+}
+
+// Release has begun when the client is closed: it is finished first.
+func TestCloseWaitsForARelease(t *testing.T) {
+	bubble(t, func(t *testing.T, server *memlock.Server) {
+		client := newClient(t, server)
+		lease := acquire(t, client, "job")
+		attempts := 0
+		server.Script(func(c memlock.Call) memlock.Fault {
+			if c.Op == "release" {
+				if attempts++; attempts == 1 {
+					return memlock.Fault{Err: errNetwork}
+				}
+			}
+			return memlock.Fault{}
+		})
+		released := make(chan error, 1)
+		go func() { released <- lease.Release(context.Background()) }()
+		time.Sleep(5 * time.Millisecond)
+		_ = client.Close()
+		if err := <-released; err != nil {
+			t.Errorf("release: %v", err)
+		}
+		if holding, _ := newClient(t, server).Inspect(t.Context(), "job"); holding.Held {
+			t.Error("the lock was left behind")
+		}
+	})
+}
+
+func TestCloseDoesNotWaitForACaller(t *testing.T) {
+	bubble(t, func(t *testing.T, server *memlock.Server) {
+		client := newClient(t, server)
+		f := acquire(t, client, "job", fencehold.WithDetached()).Fence()
+		server.Script(on("inspect", memlock.Fault{DropRequest: true}))
+		resumed := make(chan error, 1)
+		go func() {
+			_, err := client.Resume(context.Background(), f)
+			resumed <- err
+		}()
+		synctest.Wait()
+		start := time.Now()
+		_ = client.Close()
+		if d := time.Since(start); d > 5*time.Second {
+			t.Errorf("close took %v", d)
+		}
+		if err := <-resumed; !errors.Is(err, fencehold.ErrClosed) {
+			t.Errorf("resume: %v", err)
+		}
+	})
+}
+
+func TestSecondCloseWaitsForTheFirst(t *testing.T) {
+	bubble(t, func(t *testing.T, server *memlock.Server) {
+		client := newClient(t, server)
+		acquire(t, client, "job")
+		server.Script(on("release", memlock.Fault{ReplyDelay: 500 * time.Millisecond}))
+		go func() { _ = client.Close() }()
+		synctest.Wait()
+		start := time.Now()
+		_ = client.Close()
+		if d := time.Since(start); d != 500*time.Millisecond {
+			t.Errorf("the second close returned after %v", d)
+		}
+	})
+}
+
+// A hook that ends its goroutine takes one event along, not all that follow.
+func TestHookThatEndsItsGoroutine(t *testing.T) {
+	bubble(t, func(t *testing.T, server *memlock.Server) {
+		var released atomic.Int32
+		client := newClient(t, server, fencehold.WithHooks(fencehold.Hooks{
+			Acquired: func(fencehold.Event) { runtime.Goexit() },
+			Released: func(fencehold.Event) { released.Add(1) },
+		}))
+		for range 3 {
+			_ = acquire(t, client, "job").Release(t.Context())
+		}
+		synctest.Wait()
+		if n := released.Load(); n != 3 {
+			t.Errorf("%d of 3 releases were told", n)
+		}
+	})
+}
+
+// A handler that asks the lease from where it is asked itself.
+type askingHandler struct {
+	slog.Handler
+	lease *atomic.Pointer[fencehold.Lease]
+}
+
+func (h askingHandler) Enabled(ctx context.Context, level slog.Level) bool {
+	if l := h.lease.Load(); l != nil {
+		_ = l.Err()
+	}
+	return h.Handler.Enabled(ctx, level)
+}
+
+func TestLogHandlerMayAskTheLease(t *testing.T) {
+	bubble(t, func(t *testing.T, server *memlock.Server) {
+		var lease atomic.Pointer[fencehold.Lease]
+		var text bytes.Buffer
+		log := slog.New(askingHandler{slog.NewTextHandler(&text, nil), &lease})
+		l := acquire(t, newClient(t, server, fencehold.WithLogger(log)), "job")
+		lease.Store(l)
+		server.Delete("job")
+		<-l.Done()
+		synctest.Wait()
+		if !strings.Contains(text.String(), "lease lost") {
+			t.Errorf("logged %q", text.String())
+		}
+	})
+}
+
+func TestReleasedIsAnError(t *testing.T) {
+	lease := acquire(t, newClient(t, memlock.New()), "job")
+	_ = lease.Release(t.Context())
+	for _, err := range []error{lease.Err(), lease.Extend(t.Context(), time.Second)} {
+		if e, ok := errors.AsType[*fencehold.Error](err); !ok || e.Name != "job" || !errors.Is(err, fencehold.ErrReleased) {
+			t.Errorf("error %#v", err)
+		}
+	}
+}
+
+// The work returns the loss that it was told: it is not said twice.
+func TestDoReportsALossOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, server *memlock.Server) {
+		err := newClient(t, server).Mutex("job").Do(t.Context(), func(ctx context.Context) error {
+			server.Delete("job")
+			<-ctx.Done()
+			return context.Cause(ctx)
+		})
+		if want := "hold job (memory): lease lost: deleted"; err == nil || err.Error() != want {
+			t.Errorf("error %q, want %q", err, want)
 		}
 	})
 }

@@ -199,3 +199,27 @@ func TestSuspendDoesNotConcernLocalBackends(t *testing.T) {
 		}
 	})
 }
+
+// A doubt is cleared at once also where renewal has nothing left to gain, and
+// ends the lease where it is not renewed for want of progress.
+func TestWallClockForwardUnderLimits(t *testing.T) {
+	for name, c := range map[string]struct {
+		opt  fencehold.Option
+		lost bool
+	}{
+		"max hold": {fencehold.WithMaxHold(4 * time.Second), false},
+		"idle":     {fencehold.WithProgress(time.Second), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, server *memlock.Server) {
+				lease := acquire(t, distantClient(t, server, fencehold.WithTTL(5*time.Second)), "job", c.opt)
+				time.Sleep(1200 * time.Millisecond)
+				clocktest.StepWall(t, time.Hour)
+				time.Sleep(1100 * time.Millisecond)
+				if lease.Valid() == c.lost || (lease.Err() != nil) != c.lost {
+					t.Errorf("valid is %v, error %v", lease.Valid(), lease.Err())
+				}
+			})
+		})
+	}
+}

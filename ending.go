@@ -1,6 +1,7 @@
 package fencehold
 
 import (
+	"errors"
 	"log/slog"
 	"time"
 
@@ -38,9 +39,35 @@ func (l *Lease) lose(how *LostError) {
 
 func (l *Lease) loseLocked(how *LostError) {
 	err := l.wrap("hold", how)
-	if l.finish(err) {
-		l.tell(l.client.herald.hooks.Lost, slog.LevelWarn, "lease lost", err)
+	if !l.finish(err) {
+		return
 	}
+	l.tell(l.client.herald.hooks.Lost, slog.LevelWarn, "lease lost", err)
+	if how.Reason == ReasonMaxHold || l.term.pinned && how.Reason != ReasonClosed {
+		l.letGo()
+	}
+}
+
+// byClock reports whether a lease was lost to a limit of this process: the
+// service may still hold the lock for it.
+func byClock(reason Reason) bool {
+	return reason == ReasonExpired || reason == ReasonUnreachable || reason == ReasonMaxHold
+}
+
+// letGo releases a lost grant for a holder who is stuck and never will: no TTL
+// does that for a pinned one, and none in time for one that has reached its
+// hold limit. The work gets the margin to stop, as it does where a service lets
+// go by itself.
+func (l *Lease) letGo() {
+	c := l.client
+	if c.enter() != nil {
+		return
+	}
+	grant, keep := l.grant, l.keep()
+	time.AfterFunc(l.term.margin(), func() {
+		defer c.working.Done()
+		c.undo(grant, func() time.Duration { return keep })
+	})
 }
 
 // look ends the lease if the clocks say that it is over. It is called on a
@@ -53,9 +80,9 @@ func (l *Lease) look() {
 	switch {
 	case l.holdLeft() <= 0: // first: it is the reason also where the term ends with it
 		l.loseLocked(&LostError{Reason: ReasonMaxHold, Why: "limit " + l.settings.maxHold.String()})
-	case l.term.over():
+	case l.clockLeft() <= 0:
 		l.loseLocked(l.expiry())
-	case l.term.doubtful() && !l.renews():
+	case l.term.doubtful() && (!l.renews() || l.idle()):
 		l.loseLocked(&LostError{Reason: ReasonExpired, Why: "the wall clock was set forward"})
 	case l.term.doubtful() && l.renewal.request == nil:
 		l.urge()
@@ -81,6 +108,18 @@ func (l *Lease) holdLeft() time.Duration {
 		return maxDuration
 	}
 	return l.settings.maxHold - l.began.Elapsed()
+}
+
+// clockLeft is the time left until the clock ends the lease. It ends a pinned
+// one only where that has stopped reporting progress.
+func (l *Lease) clockLeft() time.Duration {
+	switch {
+	case !l.term.pinned:
+		return l.term.left()
+	case l.settings.progress == unset:
+		return maxDuration
+	}
+	return max(l.term.left(), l.settings.progress-time.Since(l.progress))
 }
 
 // renews reports whether the lease renews itself.
@@ -118,8 +157,24 @@ func (l *Lease) check(checker driver.Checker) {
 	if over {
 		return
 	}
-	if err := checker.Check(grant); err != nil {
+	err := checker.Check(grant)
+	switch {
+	case err == nil:
+	case errors.Is(err, ErrLost):
 		l.lose(asLost(err))
+	default:
+		l.unanswered(err)
+	}
+}
+
+// unanswered deals with a check that failed: like a failed renewal, it says
+// nothing about the grant.
+func (l *Lease) unanswered(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err == nil {
+		l.tell(l.client.herald.hooks.RenewalFailed, slog.LevelWarn, "check failed", err)
+		l.warn()
 	}
 }
 

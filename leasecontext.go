@@ -28,23 +28,36 @@ func (c *leaseContext) Err() error {
 func (l *Lease) Context(parent context.Context) context.Context {
 	inner, cancel := context.WithCancelCause(fence.NewContext(parent, l.Fence()))
 	c := &leaseContext{Context: inner, lease: l, cancel: cancel, stop: func() bool { return true }}
+	if parent.Done() != nil {
+		// Whichever ends first, the lease or the parent, must not leave
+		// anything behind with the other: both may live long. The parent may
+		// be the context of a lease, this one even, and asks it for its error
+		// here: so no mutex of a lease is held.
+		c.stop = context.AfterFunc(parent, func() { l.forget(c) })
+	}
+	if err := l.remember(c); err != nil {
+		c.stop()
+		cancel(err)
+	}
+	return c
+}
+
+// remember has the context end with the lease, or says how the lease has ended.
+func (l *Lease) remember(c *leaseContext) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.look()
 	if l.err != nil {
-		cancel(l.err)
-		return c
+		return l.err
+	}
+	if c.Context.Err() != nil {
+		return nil // the parent has ended, and forget may have been there
 	}
 	if l.contexts == nil {
 		l.contexts = map[*leaseContext]struct{}{}
 	}
 	l.contexts[c] = struct{}{}
-	if parent.Done() != nil {
-		// Whichever ends first, the lease or the parent, must not leave
-		// anything behind with the other: both may live long.
-		c.stop = context.AfterFunc(parent, func() { l.forget(c) })
-	}
-	return c
+	return nil
 }
 
 func (l *Lease) forget(c *leaseContext) {

@@ -48,9 +48,11 @@ func (m *Mutex) Do(ctx context.Context, work func(context.Context) error) (err e
 		return err
 	}
 	defer func() {
-		if released := lease.Release(ctx); released != nil {
-			err = errors.Join(err, released)
+		released := lease.Release(ctx)
+		if errors.Is(released, ErrLost) && errors.Is(err, ErrLost) {
+			return // the work has said so already
 		}
+		err = errors.Join(err, released)
 	}()
 	return work(lease.Context(ctx))
 }

@@ -13,6 +13,10 @@ const maxName = 512
 const (
 	maxOwner  = 256
 	maxLabels = 1024
+	maxReason = 256
+
+	// labelCost is what keeping a label takes besides its text.
+	labelCost = 6
 )
 
 // checkName is the one rule for names: 1 to 512 bytes of valid UTF-8 without
@@ -47,6 +51,13 @@ func checkOwner(owner string) error {
 	return checkText("owner", owner)
 }
 
+func checkReason(why string) error {
+	if len(why) > maxReason {
+		return invalid("reason of %d bytes: at most %d are allowed", len(why), maxReason)
+	}
+	return checkText("reason", why)
+}
+
 func checkLabels(labels map[string]string) error {
 	size := 0
 	for key, value := range labels {
@@ -56,10 +67,10 @@ func checkLabels(labels map[string]string) error {
 		if err := checkText("label", key+"="+value); err != nil {
 			return err
 		}
-		size += len(key) + len(value)
+		size += len(key) + len(value) + labelCost
 	}
 	if size > maxLabels {
-		return invalid("labels of %d bytes: at most %d are allowed together", size, maxLabels)
+		return invalid("labels of %d bytes, with %d for each: at most %d are allowed together", size, labelCost, maxLabels)
 	}
 	return nil
 }

@@ -98,7 +98,8 @@ func WithOwner(owner string) Option {
 	}
 }
 
-// WithLabels says more about the holder to people, in at most 1,024 bytes.
+// WithLabels says more about the holder to people, in at most 1,024 bytes, of
+// which each label takes 6.
 // Labels of a lock replace those of the client. By default, there are none.
 func WithLabels(labels map[string]string) Option {
 	return func(c *config) {

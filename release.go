@@ -20,6 +20,11 @@ import (
 func (l *Lease) Release(ctx context.Context) error {
 	l.releasing.Lock()
 	defer l.releasing.Unlock()
+	// Close waits for a release that has begun, so that it finds the backend
+	// open.
+	if l.client.enter() == nil {
+		defer l.client.working.Done()
+	}
 	lost, first := l.over()
 	if !first {
 		return nil
@@ -45,7 +50,7 @@ func (l *Lease) over() (lost error, first bool) {
 	l.told = true
 	l.look()
 	lost = l.err
-	if l.finish(ErrReleased) {
+	if l.finish(l.wrap("hold", ErrReleased)) {
 		l.tell(l.client.herald.hooks.Released, slog.LevelDebug, "lock released", nil)
 	}
 	req := l.renewal.request
@@ -59,7 +64,8 @@ func (l *Lease) over() (lost error, first bool) {
 func awaitRequest(req *request) {
 	select {
 	case <-req.done:
-	case <-time.After(releaseLimit):
+	case <-time.After(releaseAttempt):
+		// Its answer is thrown away, and it cannot renew what is released.
 	}
 }
 
@@ -97,11 +103,12 @@ func (l *Lease) giveBack(ctx context.Context) error {
 // took for lost it is told, and says who has the lock now.
 func (l *Lease) afterLoss(ctx context.Context, lost error) error {
 	how := asLost(lost)
-	if how.Reason != ReasonExpired && how.Reason != ReasonUnreachable && how.Reason != ReasonMaxHold {
+	if !byClock(how.Reason) && !l.Pinned() || how.Reason == ReasonClosed {
 		return lost
 	}
 	err := l.client.releaseOnce(ctx, l.snapshot(), l.keep())
-	if found := new(LostError); how.Reason == ReasonExpired && errors.As(err, &found) {
+	found, ok := errors.AsType[*LostError](err)
+	if ok && how.Reason == ReasonExpired && found.Reason != ReasonExpired {
 		return l.wrap("release", found)
 	}
 	return lost

@@ -17,6 +17,9 @@ const (
 	minRetry   = 20 * time.Millisecond
 )
 
+// maxAttempt bounds one attempt to renew, however much time is left.
+const maxAttempt = 5 * time.Second
+
 // renewal is what a lease knows of its own renewal, under its mutex.
 type renewal struct {
 	due      time.Time // when the next attempt is to be made
@@ -56,35 +59,33 @@ func (l *Lease) turn() {
 	if l.err != nil {
 		return
 	}
-	if !l.term.pinned && l.term.left() <= l.term.length()/3 {
+	if l.clockLeft() <= l.term.length()/3 {
 		l.warn()
 	}
 	// The request takes its place before it is queued, so that neither a
 	// second one nor an extension can come between.
 	if l.wantsRenewal() && !time.Now().Before(l.renewal.due) {
 		l.renewal.request = &request{done: make(chan struct{})}
-		if !l.client.renewals.add(l) {
-			l.renewal.request = nil
-		}
+		l.client.renewals.add(l)
 	}
 	l.client.schedule.plan(l, l.nextEvent(time.Now()))
 }
 
 // wantsRenewal reports whether an attempt is made once it is due.
 func (l *Lease) wantsRenewal() bool {
-	return l.renews() && l.renewal.request == nil && !l.idle() &&
-		(l.settings.maxHold == unset || l.term.left() < l.holdLeft())
+	if !l.renews() || l.renewal.request != nil || l.idle() {
+		return false
+	}
+	// A doubt is cleared even where there is nothing left to gain.
+	return l.term.doubtful() || l.settings.maxHold == unset || l.term.left() < l.holdLeft()
 }
 
 // nextEvent is until when the lease can be left alone.
 func (l *Lease) nextEvent(now time.Time) time.Time {
-	wait := l.holdLeft()
-	if !l.term.pinned {
-		left := l.term.left()
-		wait = min(wait, left)
-		if !l.warned {
-			wait = min(wait, left-l.term.length()/3)
-		}
+	left := l.clockLeft()
+	wait := min(l.holdLeft(), left)
+	if !l.warned {
+		wait = min(wait, left-l.term.length()/3)
 	}
 	if l.wantsRenewal() {
 		wait = min(wait, l.renewal.due.Sub(now))
@@ -106,18 +107,23 @@ func (l *Lease) send() (context.Context, driver.Renewal, bool) {
 	req := l.renewal.request
 	l.look()
 	if l.err != nil {
-		l.renewal.request = nil
-		close(req.done)
+		l.dropRequest()
 		return nil, driver.Renewal{}, false
 	}
 	req.ttl = l.capTTL(l.settings.ttl)
-	limit := l.settings.ttl / 6
+	limit := min(l.settings.ttl/6, maxAttempt)
 	if !l.term.pinned {
 		limit = min(limit, l.term.left()/2)
 	}
 	var ctx context.Context
 	ctx, req.cancel = context.WithTimeout(context.Background(), max(limit, time.Millisecond))
 	return ctx, driver.Renewal{Grant: l.grant, TTL: req.ttl}, true
+}
+
+// dropRequest forgets a request that will not be sent. The caller holds l.mu.
+func (l *Lease) dropRequest() {
+	close(l.renewal.request.done)
+	l.renewal.request = nil
 }
 
 // capTTL keeps a renewal from outliving the cap of WithMaxHold.

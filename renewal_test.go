@@ -285,3 +285,26 @@ func TestRenewalAfterExtension(t *testing.T) {
 		}
 	})
 }
+
+// In a batch, one lease whose request gets no answer does not keep others from
+// being renewed, and is called back when it is released.
+func TestBatchHoldsNobodyUp(t *testing.T) {
+	bubble(t, func(t *testing.T, server *memlock.Server) {
+		client := newClient(t, server)
+		long := acquire(t, client, "long", fencehold.WithTTL(time.Hour))
+		short := acquire(t, client, "short", fencehold.WithTTL(3*time.Second))
+		server.Script(func(c memlock.Call) memlock.Fault {
+			return memlock.Fault{DropRequest: c.Op == "renew" && c.Name == "long"}
+		})
+		time.Sleep(25 * time.Minute)
+		if !short.Valid() {
+			t.Errorf("lost beside a lease whose renewal hangs: %v", short.Err())
+		}
+		start := time.Now()
+		_ = long.Release(t.Context())
+		_ = client.Close()
+		if d := time.Since(start); d > 3*time.Second {
+			t.Errorf("release and close took %v", d)
+		}
+	})
+}

@@ -3,6 +3,7 @@ package fencehold
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fencehold/fencehold/driver"
@@ -31,20 +32,31 @@ func (r *renewals) init(c *Client) {
 	r.batch, _ = c.backend.(driver.BatchRenewer)
 }
 
-// add queues a lease, and reports whether anybody will send it: nobody does once
-// the client is closed. It does not block: the caller holds the lease's mutex.
-func (r *renewals) add(l *Lease) bool {
+// add queues a lease until the next flush. It does not block: the caller holds
+// the lease's mutex.
+func (r *renewals) add(l *Lease) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.workers < maxWorkers && (r.batch == nil || r.workers == 0) && r.client.enter() == nil {
+	r.queue = append(r.queue, l)
+}
+
+// flush has the queue sent: by one worker if the backend takes batches, else by
+// as many as are needed. Workers that wait for an answer do not hold up what
+// comes after them. Once the client is closed, nothing is sent.
+func (r *renewals) flush() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	needed := len(r.queue)
+	if r.batch != nil {
+		needed = min(needed, 1)
+	}
+	for ; needed > 0 && r.workers < maxWorkers; needed-- {
+		if r.client.enter() != nil {
+			return
+		}
 		r.workers++
 		go r.work()
 	}
-	if r.workers == 0 {
-		return false
-	}
-	r.queue = append(r.queue, l)
-	return true
 }
 
 func (r *renewals) work() {
@@ -89,26 +101,33 @@ func (r *renewals) renew(l *Lease) {
 }
 
 // renewBatch sends one request for all, which waits no longer than the most
-// hurried of them may.
+// hurried of them may, and not at all once all of them are over.
 func (r *renewals) renewBatch(due []*Lease) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	var leases []*Lease
 	var batch []*driver.Renewal
-	deadline := time.Now().Add(maxDuration)
+	var waiting atomic.Int64
 	for _, l := range due {
-		ctx, renewal, ok := l.send()
+		one, renewal, ok := l.send()
 		if !ok {
 			continue
 		}
-		if d, _ := ctx.Deadline(); d.Before(deadline) {
-			deadline = d
-		}
 		leases, batch = append(leases, l), append(batch, &renewal)
+		if deadline, ok := one.Deadline(); ok {
+			timer := time.AfterFunc(time.Until(deadline), cancel)
+			defer timer.Stop()
+		}
+		waiting.Add(1)
+		defer context.AfterFunc(one, func() {
+			if waiting.Add(-1) == 0 {
+				cancel()
+			}
+		})()
 	}
 	if len(batch) == 0 {
 		return
 	}
-	ctx, cancel := context.WithDeadline(context.Background(), deadline)
-	defer cancel()
 	r.batch.RenewBatch(ctx, batch)
 	for i, l := range leases {
 		l.settle(batch[i].Renewed, batch[i].Err)

@@ -130,6 +130,7 @@ func (s *schedule) turnDue(tick time.Time) time.Time {
 		s.mu.Lock()
 		now := time.Now()
 		if len(s.heap) == 0 || s.heap[0].next.After(now) {
+			s.client.renewals.flush()
 			defer s.mu.Unlock()
 			s.sleeping = now.Add(far)
 			if len(s.heap) > 0 {
@@ -157,8 +158,8 @@ func (s *schedule) tick() {
 	if s.checker == nil || len(leases) == 0 || !s.startCheck() {
 		return
 	}
+	// Close does not wait for it: a check cannot be called back.
 	go func() {
-		defer s.client.working.Done()
 		for _, l := range leases {
 			l.check(s.checker)
 		}
@@ -173,7 +174,7 @@ func (s *schedule) tick() {
 func (s *schedule) startCheck() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.checking || s.client.enter() != nil {
+	if s.checking {
 		return false
 	}
 	s.checking = true

@@ -38,8 +38,11 @@ func termOf(g driver.Grant) term { return term{sent: g.Sent, ttl: g.TTL, pinned:
 
 // length is the time from sent to the end.
 func (t term) length() time.Duration {
-	return t.ttl - t.ttl/driftShare - driftSlack - max(minMargin, t.ttl/marginShare)
+	return t.ttl - t.ttl/driftShare - driftSlack - t.margin()
 }
+
+// margin is kept back at the end.
+func (t term) margin() time.Duration { return max(minMargin, t.ttl/marginShare) }
 
 // left is what remains by the clocks that are certain.
 func (t term) left() time.Duration { return t.length() - t.sent.Elapsed() }

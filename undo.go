@@ -28,7 +28,7 @@ func (c *Client) undo(grant driver.Grant, keep func() time.Duration) {
 			// "Not mine" ends it too: the grant never was, or is over. A
 			// request that is still under way may be executed later; its
 			// grant then ends with its TTL.
-			if err == nil || settled(err) || grant.Sent.Elapsed() > grant.TTL {
+			if err == nil || settled(err) || !grant.Pinned && grant.Sent.Elapsed() > grant.TTL {
 				return
 			}
 			select {

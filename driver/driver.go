@@ -34,8 +34,8 @@ type Backend interface {
 
 	// Release ends the grant, and nothing but this grant, also where only
 	// its Name and Holder are known because the answer to the attempt was
-	// lost. With a positive keep the lock stays taken, by nobody, for that
-	// long. A second Release may find nothing: that is a LostError.
+	// lost. With a positive keep the lock stays taken for that long, under a
+	// holder id that nobody has. A second Release may find nothing: that is a LostError.
 	Release(ctx context.Context, grant Grant, keep time.Duration) error
 
 	// Info describes the service. It does no I/O.

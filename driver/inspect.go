@@ -42,8 +42,11 @@ type Holding struct {
 	Name string
 	// Held says whether somebody has the lock, or it is kept taken.
 	Held bool
+	// Kept says that the lock was released, and is kept taken by nobody for
+	// the rest of a minimum hold.
+	Kept bool
 	// Holder is the random id of the grant, empty if the holder is not
-	// fencehold or the lock is only kept taken for a while.
+	// fencehold. A kept lock has an id too, by which it can be revoked.
 	Holder string
 	// Token is the grant's fencing token, 0 if it has none.
 	Token fence.Token

@@ -97,6 +97,7 @@ func (b *backend) holding(sight lockfile.Sight) driver.Holding {
 	h := driver.Holding{Held: sight.Held, Foreign: sight.Foreign, PID: sight.PID}
 	// The record under a foreign lock is an earlier holder's.
 	if rec := sight.Record; sight.Held && !sight.Foreign {
+		h.Kept = rec.Kept
 		h.Holder, h.Token, h.Owner, h.Labels = rec.Holder, rec.Token, rec.Owner, rec.Labels
 		h.Host, h.PID, h.Since, h.TTL = rec.Host, rec.PID, rec.Since, b.remaining(rec)
 	}

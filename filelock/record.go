@@ -35,7 +35,7 @@ func (b *backend) newRecord(req driver.Request, token fence.Token, old lockfile.
 // kept is the record of a lock that stays taken for a while by nobody.
 func (b *backend) kept(name string, keep time.Duration) lockfile.Record {
 	return lockfile.Record{
-		Mode: lockfile.LeaseMode, Name: name, TTL: keep.String(),
+		Mode: lockfile.LeaseMode, Name: name, TTL: keep.String(), Kept: true, Holder: driver.NewHolder(),
 		Since: time.Now().Round(0), Until: b.boot.In(keep),
 	}
 }

@@ -3,7 +3,8 @@ package locktest
 import (
 	"context"
 	"fmt"
-	"sync"
+	"runtime"
+	"sync/atomic"
 	"testing"
 
 	"github.com/fencehold/fencehold"
@@ -23,11 +24,14 @@ func Bench(b *testing.B, open func(b *testing.B) driver.Backend) {
 	})
 	for _, waiters := range []int{8, 64} {
 		b.Run(fmt.Sprintf("handover/goroutines=%d", waiters), func(b *testing.B) {
-			client := benchClient(b, open)
-			handOver(b, waiters, func() *fencehold.Client { return client })
+			handOver(b, waiters, []*fencehold.Client{benchClient(b, open)})
 		})
 		b.Run(fmt.Sprintf("handover/clients=%d", waiters), func(b *testing.B) {
-			handOver(b, waiters, func() *fencehold.Client { return benchClient(b, open) })
+			var clients []*fencehold.Client
+			for range waiters {
+				clients = append(clients, benchClient(b, open))
+			}
+			handOver(b, waiters, clients)
 		})
 	}
 }
@@ -44,23 +48,17 @@ func benchClient(b *testing.B, open func(b *testing.B) driver.Backend) *fencehol
 
 // handOver lets goroutines pass one lock around; an operation is one cycle of
 // whoever has the turn.
-func handOver(b *testing.B, waiters int, client func() *fencehold.Client) {
+func handOver(b *testing.B, waiters int, clients []*fencehold.Client) {
 	b.Helper()
-	var working sync.WaitGroup
-	turns := make(chan struct{}, waiters)
-	for range waiters {
-		m := client().Mutex("job")
-		working.Go(func() {
-			for range turns {
-				cycle(context.Background(), b, m)
-			}
-		})
-	}
-	for b.Loop() {
-		turns <- struct{}{}
-	}
-	close(turns)
-	working.Wait()
+	processors := runtime.GOMAXPROCS(0)
+	b.SetParallelism((waiters + processors - 1) / processors)
+	var next atomic.Int64
+	b.RunParallel(func(pb *testing.PB) {
+		m := clients[int(next.Add(1))%len(clients)].Mutex("job")
+		for pb.Next() {
+			cycle(context.Background(), b, m)
+		}
+	})
 }
 
 func cycle(ctx context.Context, b *testing.B, m *fencehold.Mutex) {

@@ -20,6 +20,8 @@ var expiryTests = []test{
 	{name: "RenewalNeverShortens", run: testNeverShortens},
 	{name: "B10HandleIdentity", run: testHandleIdentity},
 	{name: "B28WaitIsNotTTL", run: testWaitIsNotTTL},
+	{name: "StuckHolderLosesTheLock", run: testStuckHolder},
+	{name: "MaxHoldFreesTheLock", run: testMaxHold},
 	{name: "MinHold", needs: driver.MinHold, run: testMinHold},
 	{name: "Resume", needs: driver.Detached, run: testResume},
 }
@@ -225,6 +227,31 @@ func testWaitIsNotTTL(t *testing.T, s *suite) {
 	release(t, lease)
 }
 
+// A holder that reports no progress, and never releases, loses the lock.
+func testStuckHolder(t *testing.T, s *suite) {
+	lock := name(t)
+	start := time.Now()
+	lease := acquire(t, s.client(t), lock, fencehold.WithProgress(s.ttl/2))
+	next := acquire(t, s.client(t), lock)
+	within(t, "freeing the lock of a stuck holder", time.Since(start), 2*s.ttl)
+	mustBeLost(t, lease.Err(), fencehold.ReasonExpired)
+	mustBe(t, lease.Release(bounded(t)), fencehold.ErrLost)
+	if !next.Valid() {
+		t.Errorf("the next holder: %v", next.Err())
+	}
+	release(t, next)
+}
+
+func testMaxHold(t *testing.T, s *suite) {
+	lock := name(t)
+	start := time.Now()
+	lease := acquire(t, s.client(t), lock, fencehold.WithMaxHold(s.ttl*3/2))
+	next := acquire(t, s.client(t), lock)
+	within(t, "freeing the lock by its hold limit", time.Since(start), 2*s.ttl+s.info.MinTTL)
+	mustBeLost(t, lease.Err(), fencehold.ReasonMaxHold)
+	release(t, next)
+}
+
 func testMinHold(t *testing.T, s *suite) {
 	client, lock := s.client(t), name(t)
 	const keep = 400 * time.Millisecond
@@ -233,6 +260,9 @@ func testMinHold(t *testing.T, s *suite) {
 	release(t, lease)
 	_, err := client.Mutex(lock).TryAcquire(bounded(t))
 	mustBe(t, err, fencehold.ErrHeld)
+	if h := inspect(t, client, lock); !h.Held || !h.Kept || h.Holder == "" || h.Holder == lease.Fence().Holder {
+		t.Errorf("inspect shows %+v, want a kept lock with an id of its own", h)
+	}
 	next := acquire(t, client, lock)
 	if waited := time.Since(start); waited < keep-10*time.Millisecond {
 		t.Errorf("granted again after %v, want %v", waited, keep)
@@ -242,6 +272,15 @@ func testMinHold(t *testing.T, s *suite) {
 		t.Errorf("token %v after %v", next.Token(), lease.Token())
 	}
 	release(t, next)
+
+	// A mistake of hours can be mended.
+	lease = acquire(t, client, lock, fencehold.WithMinHold(time.Hour))
+	release(t, lease)
+	mustBe(t, lease.Extend(bounded(t), s.ttl), fencehold.ErrReleased)
+	if err := client.Unlock(bounded(t), lock, inspect(t, client, lock).Holder, "not for an hour"); err != nil {
+		t.Fatal(err)
+	}
+	release(t, acquire(t, client, lock))
 }
 
 func testResume(t *testing.T, s *suite) {

@@ -130,7 +130,7 @@ func (s *Server) release(grant driver.Grant, keep time.Duration) error {
 		return err
 	}
 	if keep > 0 {
-		l.req = driver.Request{}
+		l.req, l.kept = driver.Request{Holder: driver.NewHolder()}, true
 		l.expires = s.now() + keep
 		s.watch(l)
 		return nil

@@ -161,3 +161,26 @@ func TestClosedBackend(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// A waiter's time to be served moves with the clock.
+func TestAdvanceMovesTheWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := memlock.New()
+		req := request("x")
+		req.TTL = 30 * time.Second
+		if _, err := server.Backend().TryAcquire(t.Context(), req); err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		served := make(chan time.Duration, 1)
+		go func() {
+			_, _ = server.Backend().(driver.Queuer).Acquire(t.Context(), request("x"))
+			served <- time.Since(start)
+		}()
+		synctest.Wait()
+		server.Advance(20 * time.Second)
+		if d := <-served; d != 10*time.Second {
+			t.Errorf("served after %v, want the 10s that were left", d)
+		}
+	})
+}

@@ -50,7 +50,7 @@ func (b *backend) Inspect(ctx context.Context, name string) (driver.Holding, err
 }
 
 func (s *Server) show(l *lock, h *driver.Holding) {
-	h.Held = l.taken
+	h.Held, h.Kept = l.taken, l.kept
 	h.Holder, h.Owner, h.Labels = l.req.Holder, l.req.Owner, maps.Clone(l.req.Labels)
 	h.Token, h.Since, h.TTL = l.token, l.since, l.expires-s.now()
 	h.PID = os.Getpid()

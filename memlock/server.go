@@ -25,10 +25,11 @@ type Server struct {
 // lock is what the server knows of one name: who has it and who waits.
 type lock struct {
 	name    string
-	req     driver.Request // of the holder; no Holder if the lock is kept taken by nobody
+	req     driver.Request // of the holder
 	token   fence.Token
 	since   time.Time
 	taken   bool
+	kept    bool          // by nobody, for the rest of a minimum hold
 	expires time.Duration // on the server's clock
 	queue   []*waiter
 	timer   *time.Timer // ends the holder's time while somebody waits
@@ -51,13 +52,17 @@ const features = driver.Fencing | driver.FairQueue | driver.MinHold | driver.Det
 func (s *Server) Backend() driver.Backend { return &backend{server: s, features: features} }
 
 // Advance sets the server's clock forward by d, as a clock step does: grants
-// expire sooner than their holders can know.
+// expire sooner than their holders can know. It panics if d is negative.
 func (s *Server) Advance(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if d < 0 {
+		panic("memlock: clock advanced by " + d.String())
+	}
 	s.offset += d
 	for _, l := range s.locks {
 		s.refresh(l)
+		s.watch(l)
 	}
 }
 
@@ -111,7 +116,7 @@ func (s *Server) refresh(l *lock) {
 
 // grant gives the lock to a request.
 func (s *Server) grant(l *lock, req driver.Request) driver.Grant {
-	l.req, l.taken = req, true
+	l.req, l.taken, l.kept = req, true, false
 	l.token = s.mint()
 	l.since = time.Now()
 	l.expires = s.now() + req.TTL
@@ -121,7 +126,7 @@ func (s *Server) grant(l *lock, req driver.Request) driver.Grant {
 
 // free ends what stands and grants the lock to the first in line.
 func (s *Server) free(l *lock) {
-	l.taken, l.req = false, driver.Request{}
+	l.taken, l.kept, l.req = false, false, driver.Request{}
 	if len(l.queue) == 0 {
 		l.stopTimer()
 		delete(s.locks, l.name)

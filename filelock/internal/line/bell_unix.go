@@ -18,7 +18,7 @@ import (
 type bell struct{ pipe *os.File }
 
 // hangBell makes a pipe that has a reader before it can be seen at path.
-func hangBell(temp, path string, mode fs.FileMode) (*bell, error) {
+func hangBell(dir *lockdir.Dir, temp, path string) (*bell, error) {
 	if err := unix.Mkfifo(temp, 0o600); err != nil {
 		return nil, &fs.PathError{Op: "mkfifo", Path: temp, Err: err}
 	}
@@ -29,7 +29,7 @@ func hangBell(temp, path string, mode fs.FileMode) (*bell, error) {
 		return nil, errors.Join(err, lockdir.Remove(temp))
 	}
 	b := &bell{pipe: os.NewFile(uintptr(fd), path)}
-	err = b.pipe.Chmod(mode)
+	err = dir.Finish(temp)
 	if err == nil {
 		err = os.Rename(temp, path)
 	}

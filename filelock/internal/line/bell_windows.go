@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/windows"
+
+	"github.com/fencehold/fencehold/filelock/internal/lockdir"
 )
 
 // A bell is a file that the system removes with its process. Nobody can ring
@@ -18,7 +20,7 @@ type bell struct {
 }
 
 // hangBell makes a ticket that goes with its handle.
-func hangBell(_, path string, _ fs.FileMode) (*bell, error) {
+func hangBell(_ *lockdir.Dir, _, path string) (*bell, error) {
 	name, err := windows.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, err

@@ -80,7 +80,7 @@ func TestSweepOfUnfinishedTickets(t *testing.T) {
 		t.Fatal(err)
 	}
 	temp := filepath.Join(l.path, lockdir.TempPrefix+"0006617f0a97981a,AAAAAAAA")
-	bell, err := hangBell(temp+"x", temp, 0o600)
+	bell, err := hangBell(l.dir, temp+"x", temp)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func (p *Place) show(ctx context.Context) error {
 		if err := p.prepare(ctx); err != nil {
 			return err
 		}
-		bell, err := hangBell(temp, filepath.Join(p.line.path, p.file), p.line.dir.FileMode())
+		bell, err := hangBell(p.line.dir, temp, filepath.Join(p.line.path, p.file))
 		if err == nil {
 			p.bell = bell
 			return nil

@@ -19,7 +19,7 @@ const (
 // Mkdir makes a directory below d unless there is one. Where others may use it
 // it has d's permission bits, whatever the umask, from the moment it is seen.
 func (d *Dir) Mkdir(path string) error {
-	if d.dirMode&0o022 == 0 {
+	if d.dirMode&0o022 == 0 && !d.owner.other {
 		return ignoreExist(os.Mkdir(path, d.dirMode))
 	}
 	// Most often it is there. If not, two may make it at once: Rename replaces
@@ -34,7 +34,10 @@ func (d *Dir) Mkdir(path string) error {
 	}
 	// Mkdir is subject to the umask and Chmod is not; between the two the
 	// directory must not be found by one whom it would refuse.
-	err = os.Chmod(temp, d.dirMode)
+	err = d.owner.give(temp)
+	if err == nil {
+		err = os.Chmod(temp, d.dirMode)
+	}
 	if err == nil {
 		err = os.Rename(temp, path)
 	}
@@ -77,7 +80,7 @@ func (d *Dir) Create(path string, content []byte) error {
 
 // fill gives a file its permissions, and its content if that has to last.
 func (d *Dir) fill(temp *os.File, content []byte) error {
-	if err := temp.Chmod(d.fileMode); err != nil {
+	if err := d.Finish(temp.Name()); err != nil {
 		return err
 	}
 	if content == nil {

@@ -27,6 +27,7 @@ type Dir struct {
 	state    string
 	fileMode fs.FileMode
 	dirMode  fs.FileMode
+	owner    owner
 }
 
 // Open makes sure that path, an absolute one, or the default directory if it is
@@ -57,6 +58,7 @@ func Open(path string) (*Dir, error) {
 		return nil, err
 	}
 	d := newDir(path, info.Mode())
+	d.owner = ownerOf(info)
 	return d, d.checkState()
 }
 
@@ -84,6 +86,16 @@ func (d *Dir) State() string { return d.state }
 
 // FileMode returns the permission bits that files in the directory have.
 func (d *Dir) FileMode() fs.FileMode { return d.fileMode }
+
+// Finish gives a new file, or named pipe, the permissions and the owner that
+// the directory wants, before it is seen.
+func (d *Dir) Finish(path string) error {
+	// Owner first: chown takes bits away.
+	if err := d.owner.give(path); err != nil {
+		return err
+	}
+	return os.Chmod(path, d.fileMode)
+}
 
 // fileMode lets those read and write files who can make them.
 func fileMode(dir fs.FileMode) fs.FileMode {

@@ -19,7 +19,7 @@ type Record struct {
 	Version int               `json:"v"` // 0 in an empty record; set by Write
 	Mode    Mode              `json:"mode"`
 	Name    string            `json:"name"`
-	Holder  string            `json:"holder,omitempty"` // empty: kept taken by nobody
+	Holder  string            `json:"holder,omitempty"` // empty: the lock is free
 	Token   fence.Token       `json:"token,omitempty"`
 	Owner   string            `json:"owner,omitempty"`
 	Host    string            `json:"host,omitempty"`
@@ -28,6 +28,7 @@ type Record struct {
 	TTL     string            `json:"ttl,omitempty"`
 	Until   *boot.Moment      `json:"held_until,omitempty"`
 	Labels  map[string]string `json:"labels,omitempty"`
+	Kept    bool              `json:"kept,omitempty"` // released, and taken by nobody for a while
 	Revoked *Note             `json:"revoked,omitempty"`
 }
 
