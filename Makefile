@@ -8,7 +8,7 @@ help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build the command into bin/
-	go build -trimpath -o bin/fencehold ./cmd/fencehold
+	CGO_ENABLED=0 go build -trimpath -o bin/fencehold ./cmd/fencehold
 
 lint: ## run the linters over every module
 	@$(EACH) go run $(GOLANGCI) run --config $(CURDIR)/.golangci.yml ./...; done

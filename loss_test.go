@@ -3,11 +3,13 @@ package fencehold_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/fencehold/fencehold"
+	"github.com/fencehold/fencehold/driver"
 	"github.com/fencehold/fencehold/memlock"
 )
 
@@ -353,5 +355,47 @@ func TestDeniedRenewal(t *testing.T) {
 			t.Errorf("denied after %v, want a third of 30s", d)
 		}
 		mustBeLost(t, lease.Err(), fencehold.ReasonTakenOver)
+	})
+}
+
+// checking answers checks with whatever it is told to.
+type checking struct {
+	plain
+	answer atomic.Pointer[error]
+}
+
+func (c *checking) Check(driver.Grant) error {
+	if err := c.answer.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// A check that fails says nothing about the grant; one that says "not yours"
+// ends the lease, within a second also where nobody asks.
+func TestChecks(t *testing.T) {
+	bubble(t, func(t *testing.T, server *memlock.Server) {
+		backend := &checking{plain: plain{server.Backend()}}
+		client, err := fencehold.New(backend)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		lease := acquire(t, client, "job")
+		backend.answer.Store(&errNetwork)
+		for range 5 {
+			if !lease.Valid() {
+				t.Fatalf("lost to a check that failed: %v", lease.Err())
+			}
+			time.Sleep(time.Second)
+		}
+		var gone error = &fencehold.LostError{Reason: fencehold.ReasonDeleted}
+		backend.answer.Store(&gone)
+		start := time.Now()
+		<-lease.Done()
+		if d := time.Since(start); d > time.Second {
+			t.Errorf("noticed after %v", d)
+		}
+		mustBeLost(t, lease.Err(), fencehold.ReasonDeleted)
 	})
 }

@@ -70,7 +70,7 @@ func (t term) end() time.Time { return t.sent.Time().Add(t.length() - t.sent.Sle
 
 // later returns the term that ends later.
 func (t term) later(u term) term {
-	if u.pinned || u.left() > t.left() {
+	if u.left() > t.left() {
 		return u
 	}
 	return t

@@ -1,6 +1,7 @@
 package filelock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -22,16 +23,21 @@ func (b *backend) List(ctx context.Context, prefix string) iter.Seq2[driver.Hold
 			yield(driver.Holding{}, err)
 			return
 		}
+		var failed error
 		for _, file := range files {
 			h, err := b.inspectFile(ctx, filepath.Join(b.dir.Path(), file))
 			if err != nil {
-				yield(driver.Holding{}, err)
-				return
+				failed = cmp.Or(failed, err)
+				continue
 			}
 			h.Waiters = nil
 			if h.Held && strings.HasPrefix(h.Name, prefix) && !yield(h, nil) {
 				return
 			}
+		}
+		// Last, so that one file that cannot be read hides no others.
+		if failed != nil {
+			yield(driver.Holding{}, failed)
 		}
 	}
 }

@@ -105,12 +105,12 @@ func TestMinHold(t *testing.T) {
 			grant := acquire(t, b, "job")
 			start := time.Now()
 			check(t, b.Release(t.Context(), grant, 400*time.Millisecond))
-			if held := mustBeHeld(t, b, "job"); held.Holder != "" || held.Remaining <= 0 {
+			if held := mustBeHeld(t, b, "job"); held.Holder == grant.Holder || held.Remaining <= 0 {
 				t.Errorf("kept taken as %+v", held)
 			}
 			h, err := b.Inspect(t.Context(), "job")
 			check(t, err)
-			if !h.Held || h.Holder != "" || h.TTL <= 0 || h.TTL > 400*time.Millisecond {
+			if !h.Held || !h.Kept || h.Holder == grant.Holder || h.TTL <= 0 || h.TTL > 400*time.Millisecond {
 				t.Errorf("kept taken, shown as %+v", h)
 			}
 			next := acquireWithin(t, b, "job", 500*time.Millisecond)
@@ -191,4 +191,43 @@ func TestTokensAreShared(t *testing.T) {
 	child := start(t, "mint", dir, "d")
 	child.line()
 	child.signal(syscall.SIGKILL)
+}
+
+// The grant of a living process is not lost; it cannot be taken up either.
+func TestResumeOfALivingProcess(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	grant := acquire(t, newBackend(t, dir, nil), "job")
+	_, err := newBackend(t, dir, nil).Resume(t.Context(), "job", grant.Holder)
+	if !errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fencehold.ErrLost) {
+		t.Errorf("resume: %v", err)
+	}
+}
+
+// Labels may be of any characters, and a long note of an earlier victim does
+// not keep the next holder out.
+func TestRecordHasRoom(t *testing.T) {
+	t.Parallel()
+	label := strings.Repeat("<", 1000)
+	client, err := fencehold.New(newBackend(t, t.TempDir(), nil), fencehold.WithLabels(map[string]string{"k": label}), fencehold.WithDetached(),
+		fencehold.WithOwner(strings.Repeat("o", 256)))
+	check(t, err)
+	name := strings.Repeat("n", 512)
+	for range 3 {
+		lease, err := client.Mutex(name).TryAcquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := client.Inspect(t.Context(), name)
+		if err != nil || h.Labels["k"] != label {
+			t.Fatalf("labels came back as %d bytes, %v", len(h.Labels["k"]), err)
+		}
+		why := strings.Repeat("\\", 256)
+		if err := client.Unlock(t.Context(), name, lease.Fence().Holder, why); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := client.Unlock(t.Context(), name, "x", strings.Repeat("w", 257)); !errors.Is(err, fencehold.ErrInvalid) {
+		t.Errorf("a long reason: %v", err)
+	}
 }

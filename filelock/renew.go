@@ -3,6 +3,7 @@ package filelock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/fencehold/fencehold/driver"
@@ -44,7 +45,7 @@ func (b *backend) renewHold(h *hold, ttl time.Duration) (driver.Grant, error) {
 
 // Resume implements [driver.Resumer]. Only a grant of lease mode can be taken
 // up by another process.
-func (b *backend) Resume(_ context.Context, name, holder string) (driver.Grant, error) {
+func (b *backend) Resume(ctx context.Context, name, holder string) (driver.Grant, error) {
 	if err := b.closed(); err != nil {
 		return driver.Grant{}, err
 	}
@@ -56,6 +57,10 @@ func (b *backend) Resume(_ context.Context, name, holder string) (driver.Grant, 
 	}
 	rec, err := b.leaseRecord(name, holder)
 	if err != nil {
+		// A grant of process mode is not lost, but belongs to its process.
+		if h, _ := b.Inspect(ctx, name); h.Held && h.Holder == holder && holder != "" {
+			return driver.Grant{}, fmt.Errorf("resuming a grant that belongs to a process: %w", errors.ErrUnsupported)
+		}
 		return driver.Grant{}, err
 	}
 	return b.leaseGrant(rec), nil

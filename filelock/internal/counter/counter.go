@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -145,6 +146,9 @@ func (c *Counter) mint() (token fence.Token, err error) {
 		// rises.
 		if next > w.limit.Load() {
 			return 0, errLimit
+		}
+		if next > uint64(fence.MaxToken) {
+			return 0, c.damaged("tokens are used up at " + strconv.FormatUint(last, 10))
 		}
 		if w.last.CompareAndSwap(last, next) {
 			return fence.Token(next), nil

@@ -206,6 +206,19 @@ func TestFrozenRaise(t *testing.T) {
 	d.take(c, 1)
 }
 
+// A counter that is damaged so that its limit is beyond all tokens says so, and
+// gives none.
+func TestCounterBeyondAllTokens(t *testing.T) {
+	d := newDisk(t)
+	c := d.start("1")
+	d.take(c, 1)
+	c.m.words.last.Store(1 << 60)
+	c.m.words.limit.Store(1 << 61)
+	if token, err := c.Next(context.Background()); err == nil || errors.Is(err, fencehold.ErrHeld) {
+		t.Errorf("token %d, %v", token, err)
+	}
+}
+
 // Closing does not wait for a process that was stopped while it raised the
 // limit, and ends the wait of those who do.
 func TestCloseDuringFrozenRaise(t *testing.T) {

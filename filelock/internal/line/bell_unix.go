@@ -80,6 +80,8 @@ func look(path string, ring bool) liveness {
 		return dead
 	case errors.Is(err, unix.ENOENT):
 		return gone
+	case errors.Is(err, unix.EISDIR), errors.Is(err, unix.ELOOP):
+		return dead // it never was a bell
 	case err != nil:
 		// What this process may not open, or has no descriptor left for, is
 		// nobody's end.
@@ -91,7 +93,9 @@ func look(path string, ring bool) liveness {
 		return dead
 	}
 	if unread, err := unix.IoctlGetInt(fd, fionread); err == nil && unread > 0 {
-		if time.Since(time.Unix(st.Mtim.Unix())) > frozenAfter {
+		// A ring from the future is of before the clock was set back, and says
+		// no more than an old one.
+		if time.Since(time.Unix(st.Mtim.Unix())).Abs() > frozenAfter {
 			return frozen
 		}
 		return alive

@@ -58,7 +58,7 @@ func (l *Line) tickets() ([]ticket, error) {
 
 // read looks for tickets whatever the crowd says.
 func (l *Line) read() ([]ticket, error) {
-	dir, err := os.Open(l.path)
+	dir, err := lockdir.OpenDir(l.path)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -100,5 +101,51 @@ func TestSweepOfUnfinishedTickets(t *testing.T) {
 	p.Leave()
 	if _, err := os.Lstat(l.path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the line is still there: %v", err)
+	}
+}
+
+// What is in the line and no bell, or a line that is none, holds nobody up.
+func TestLineOfOtherThings(t *testing.T) {
+	l := newLine(t)
+	p, err := l.Join(context.Background(), driver.Waiter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	odd := filepath.Join(l.path, "0000000000000001,AAAAAAAA,1,h,o")
+	if err := os.Mkdir(odd, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if n, front, err := p.Ahead(context.Background()); err != nil || front != nil {
+		t.Errorf("%d ahead, %v before the one who waits, %v", n, front, err)
+	}
+	p.Leave()
+	_ = os.RemoveAll(l.path)
+	if err := syscall.Mkfifo(l.path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Waiters(); err == nil {
+		t.Error("a pipe in place of the line is no error")
+	}
+}
+
+// A ring that is dated in the future, since the clock was set back, counts as
+// an old one: its waiter is passed over until it answers.
+func TestRingFromTheFuture(t *testing.T) {
+	l := newLine(t)
+	p, err := l.Join(context.Background(), driver.Waiter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Leave()
+	path := filepath.Join(l.path, p.file)
+	if got := look(path, true); got != alive {
+		t.Fatalf("a waiter that was just rung is %v", got)
+	}
+	future := time.Now().Add(time.Hour)
+	if err := os.Chtimes(path, future, future); err != nil {
+		t.Fatal(err)
+	}
+	if got := look(path, false); got != frozen {
+		t.Errorf("a waiter that was rung in the future is %v", got)
 	}
 }

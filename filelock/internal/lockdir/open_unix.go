@@ -5,6 +5,7 @@ package lockdir
 import (
 	"errors"
 	"io/fs"
+	"os"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,4 +25,14 @@ func OpenDescriptor(path string, flags int) (int, error) {
 			return -1, &fs.PathError{Op: "open", Path: path, Err: err}
 		}
 	}
+}
+
+// OpenDir opens a directory to be read. Whatever else is at path, such as a
+// named pipe, is refused and not waited for.
+func OpenDir(path string) (*os.File, error) {
+	fd, err := OpenDescriptor(path, unix.O_RDONLY|unix.O_DIRECTORY)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), path), nil
 }

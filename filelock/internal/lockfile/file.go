@@ -8,6 +8,7 @@ package lockfile
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 
 	"github.com/fencehold/fencehold/filelock/internal/lockdir"
@@ -61,7 +62,14 @@ func (f *File) Standing() (Record, error) {
 	}
 	// What cannot be decoded is no writer's, since the caller has the guard. It
 	// was left by another program or a power cut, and holds nobody's lock.
-	rec, _ := decode(content)
+	rec, ok := parse(content)
+	switch {
+	case !ok:
+		return Record{}, nil
+	case rec.Version != recordVersion:
+		return Record{}, f.fault("use", fmt.Errorf("record of version %d, this program writes %d: use one release for all",
+			rec.Version, recordVersion))
+	}
 	return rec, nil
 }
 

@@ -71,9 +71,14 @@ const (
 // encode returns the record as a line of at least size bytes.
 func (r Record) encode(size int) ([]byte, error) {
 	r.Version = recordVersion
-	line, err := json.Marshal(r)
+	line, err := marshal(r)
 	if err != nil {
 		return nil, err
+	}
+	if len(line)+sumLen >= maxRecord && r.Revoked != nil {
+		// The note is an earlier holder's: it must not keep this one out.
+		r.Revoked = nil
+		return r.encode(size)
 	}
 	// The sum is of the line without it, and takes the place of its last brace.
 	sum := crc32.ChecksumIEEE(line)
@@ -88,8 +93,27 @@ func (r Record) encode(size int) ([]byte, error) {
 	return append(line, '\n'), nil
 }
 
+// marshal is that of package json, without the escapes that are for HTML: they
+// make six bytes of one.
+func marshal(r Record) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(r)
+	return bytes.TrimRight(buf.Bytes(), "\n"), err
+}
+
 // decode reads what encode wrote, and nothing else.
 func decode(line []byte) (Record, bool) {
+	r, ok := parse(line)
+	if !ok || r.Version != recordVersion {
+		return Record{}, false
+	}
+	return r, true
+}
+
+// parse reads a record of any version whose checksum is right.
+func parse(line []byte) (Record, bool) {
 	// Zeros are what a power cut leaves of a page that was not written.
 	line = bytes.TrimRight(line, " \n\x00")
 	if len(line) < sumLen {
@@ -101,7 +125,7 @@ func decode(line []byte) (Record, bool) {
 		return Record{}, false
 	}
 	var r Record
-	if err := json.Unmarshal(body, &r); err != nil || r.Version != recordVersion {
+	if err := json.Unmarshal(body, &r); err != nil {
 		return Record{}, false
 	}
 	return r, true

@@ -4,6 +4,8 @@ package lockfile_test
 
 import (
 	"context"
+	"fmt"
+	"hash/crc32"
 	"os"
 	"strings"
 	"testing"
@@ -94,5 +96,22 @@ func TestRecordHasOneLineOfOneLength(t *testing.T) {
 	// One of process mode says nothing to who has the lock.
 	if rec, err := f.Standing(); err != nil || rec.Holder != "" {
 		t.Errorf("standing record of process mode: %+v, %v", rec, err)
+	}
+}
+
+// The record of another version is not taken for nobody's: it may be a lease
+// that stands.
+func TestRecordOfAnotherVersion(t *testing.T) {
+	f := newFile(t)
+	body := `{"v":2,"mode":"lease","name":"job","holder":"AAAA"}`
+	sum := crc32.ChecksumIEEE([]byte(body))
+	line := fmt.Sprintf(`%s,"crc":"%08x"}`, strings.TrimSuffix(body, "}"), sum)
+	check(t, os.WriteFile(f.Path(), []byte(line), 0o600))
+	if rec, err := f.Standing(); err == nil || !strings.Contains(err.Error(), "version 2") {
+		t.Errorf("read as %+v, %v", rec, err)
+	}
+	check(t, os.WriteFile(f.Path(), []byte("garbage"), 0o600))
+	if _, err := f.Standing(); err != nil {
+		t.Errorf("garbage: %v", err)
 	}
 }
