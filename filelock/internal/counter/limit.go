@@ -14,7 +14,7 @@ import (
 func (c *Counter) exclusively(ctx context.Context, step func(context.Context) error) error {
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(c.life, cancel)()
+	defer context.AfterFunc(c.life, cancel)() //nolint:contextcheck // the life of the counter ends the wait too
 	err := c.inTurn(waiting, step)
 	if err != nil && c.life.Err() != nil && ctx.Err() == nil {
 		return fencehold.ErrClosed

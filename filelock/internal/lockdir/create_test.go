@@ -106,3 +106,39 @@ func TestOpenDescriptorFollowsNoLink(t *testing.T) {
 		t.Errorf("a link is followed: %v", err)
 	}
 }
+
+// What root makes in the directory of another user is that user's, or it would
+// keep them out. Everybody else makes files of their own.
+func TestOwnerOfWhatIsMade(t *testing.T) {
+	path := t.TempDir()
+	want := os.Geteuid()
+	if want == 0 {
+		want = 65534
+		if err := os.Chown(path, want, want); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := lockdir.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, sub := filepath.Join(path, "x.lock"), filepath.Join(dir.State(), "sub")
+	if err := dir.Create(file, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := dir.Mkdir(sub); err != nil {
+		t.Fatal(err)
+	}
+	for _, made := range []string{file, dir.State(), sub} {
+		info, err := os.Lstat(made)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if uid := int(info.Sys().(*syscall.Stat_t).Uid); uid != want {
+			t.Errorf("%s belongs to %d, want %d", made, uid, want)
+		}
+	}
+}
