@@ -6,7 +6,9 @@ import (
 	"fmt"
 
 	"github.com/fencehold/fencehold"
+	"github.com/fencehold/fencehold/cmd/fencehold/internal/exitcode"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/flagvalue"
+	"github.com/fencehold/fencehold/cmd/fencehold/internal/runflag"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/view"
 	"github.com/spf13/cobra"
 )
@@ -21,7 +23,7 @@ const acquireExample = `  holder=$(fencehold acquire -o name --ttl 10m deploy) |
 
 // acquireCommand is "fencehold acquire": a lock that outlives this process.
 func (a *app) acquireCommand() *cobra.Command {
-	f := &runFlags{}
+	f := &runflag.Flags{}
 	cmd := &cobra.Command{
 		Use:               "acquire [flags] LOCK",
 		Short:             "Take a lock and leave it held",
@@ -30,21 +32,21 @@ func (a *app) acquireCommand() *cobra.Command {
 		ValidArgsFunction: a.completeLock,
 	}
 	flags := cmd.Flags()
-	flags.SetNormalizeFunc(normalizeRunFlag)
-	flags.BoolVarP(&f.noWait, "no-wait", "n", false, "do not wait for the lock")
-	flags.VarP(&f.wait, "wait", "w", "wait for the lock at most so long")
-	flags.IntVarP(&f.busyCode, "busy-exit-code", "E", codeBusy, "exit code if the lock is not had")
-	flags.Var(&f.ttl, "ttl", "how long the lock is held unless renewed (default 30s)")
-	flags.StringArrayVar(&f.labels, "label", nil, "KEY=VALUE to show with the lock (repeatable)")
-	flags.StringVar(&f.owner, "owner", "", "who holds the lock, for people")
-	output := outputFlag(cmd, view.JSON)
+	flags.SetNormalizeFunc(runflag.Normalize)
+	flags.BoolVarP(&f.NoWait, "no-wait", "n", false, "do not wait for the lock")
+	flags.VarP(&f.Wait, "wait", "w", "wait for the lock at most so long")
+	flags.IntVarP(&f.BusyCode, "busy-exit-code", "E", exitcode.Busy, "exit code if the lock is not had")
+	flags.Var(&f.TTL, "ttl", "how long the lock is held unless renewed (default 30s)")
+	flags.StringArrayVar(&f.Labels, "label", nil, "KEY=VALUE to show with the lock (repeatable)")
+	flags.StringVar(&f.Owner, "owner", "", "who holds the lock, for people")
+	output := a.outputFlag(cmd, view.JSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.acquire(cmd, f, *output, args) }
 	return cmd
 }
 
 // acquire takes the lock and prints what its holder needs. A lock of which
 // nobody could be told is given back.
-func (a *app) acquire(cmd *cobra.Command, f *runFlags, output string, args []string) error {
+func (a *app) acquire(cmd *cobra.Command, f *runflag.Flags, output string, args []string) error {
 	name, err := a.lockName(args)
 	if err != nil {
 		return err
@@ -53,8 +55,8 @@ func (a *app) acquire(cmd *cobra.Command, f *runFlags, output string, args []str
 	if err != nil {
 		return err
 	}
-	f.lostCode, f.slots, f.onLost = codeLost, 1, "kill"
-	if err := f.check([]string{name}); err != nil {
+	f.LostCode, f.Slots, f.OnLost = exitcode.Lost, 1, "kill"
+	if err := f.Check([]string{name}); err != nil {
 		return a.usage(err)
 	}
 	settings, err := a.settings()
@@ -75,11 +77,14 @@ func (a *app) acquire(cmd *cobra.Command, f *runFlags, output string, args []str
 	if !client.Features().Has(fencehold.Detached) {
 		return a.usagef("acquire: a lock of %s ends with the process that took it: use run", client.Info().Kind)
 	}
-	opts := append(f.options(ttl, settings.Get("owner")), fencehold.WithDetached(), fencehold.WithoutRenewal())
+	// Both at once: a detached lease that was renewed would live as long as this
+	// process and then stop being kept, at a time that nobody chose.
+	opts := append(f.Options(ttl, settings.Get("owner")), fencehold.WithDetached(), fencehold.WithoutRenewal())
 	lease, err := client.Mutex(name, opts...).Acquire(ctx)
 	if err != nil {
-		return f.notAcquired(because(ctx, err))
+		return f.NotAcquired(because(ctx, err))
 	}
+	// The lock is held by now, and only the output has its id.
 	if err := view.PrintLease(a.stdout, format, lease); err != nil {
 		return a.giveBack(lease, fmt.Errorf("output: %w", err))
 	}

@@ -158,7 +158,7 @@ func (b *box) pids(name string, n int) []int {
 		if !strings.HasSuffix(string(text), "\n") {
 			return false
 		}
-		for _, line := range strings.Fields(string(text)) {
+		for line := range strings.FieldsSeq(string(text)) {
 			pid, err := strconv.Atoi(line)
 			if err != nil {
 				return false

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 
 	"github.com/fencehold/fencehold"
@@ -52,8 +51,10 @@ func (a *app) check(cmd *cobra.Command, f fenceFlags, args []string) error {
 	if err != nil {
 		return err
 	}
+	// The answer is of the past by the time it is read: only a fence that the written
+	// resource checks is safe against that.
 	if !held.Held || held.Holder != fence.Holder || (fence.Token != 0 && fence.Token != held.Token) {
-		return &exitError{codeLost, fmt.Errorf("check %q: not held by %s any more", name, fence.Holder)}
+		return f.notHeld(fence, nil)
 	}
 	return nil
 }

@@ -9,12 +9,15 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"os/user"
 	"strings"
 
 	"github.com/fencehold/fencehold"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/config"
+	"github.com/fencehold/fencehold/cmd/fencehold/internal/exitcode"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/keeper"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/notice"
+	"github.com/fencehold/fencehold/cmd/fencehold/internal/view"
 	_ "github.com/fencehold/fencehold/filelock" // the scheme file://
 	_ "github.com/fencehold/fencehold/memlock"  // the scheme mem://
 	"github.com/spf13/cobra"
@@ -38,20 +41,14 @@ type app struct {
 // run executes one command line and returns the exit code. The command under
 // "run" has the streams of the process, not those of the app.
 func (a *app) run(ctx context.Context, args []string) int {
-	root := a.tree()
+	root := a.tree() //nolint:contextcheck // cobra hands it on to each command
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
-	if _, decided := errors.AsType[*exitError](err); !decided && (cmd == root || isCobra(err)) && err != nil {
-		err = &usageError{cmd.CommandPath(), err}
+	if err != nil && exitcode.Of(err) == exitcode.Software && (cmd == root || isCobra(err)) {
+		err = &exitcode.UsageError{Command: cmd.CommandPath(), Err: unknownCommand(root, err)}
 	}
 	a.report(err)
-	return exitCode(err)
-}
-
-// isCobra reports whether cobra itself refused the command line.
-func isCobra(err error) bool {
-	return err != nil && (strings.HasPrefix(err.Error(), "unknown command") ||
-		strings.HasPrefix(err.Error(), "required flag"))
+	return exitcode.Of(err)
 }
 
 // report prints err as one line. Only mistakes in the command line are
@@ -61,7 +58,7 @@ func (a *app) report(err error) {
 		return
 	}
 	level := notice.Normal
-	if exitCode(err) != codeUsage {
+	if exitcode.Of(err) != exitcode.Usage {
 		level = a.level()
 	}
 	notice.New(a.stderr, level, a.logsJSON()).Error(err)
@@ -98,9 +95,12 @@ func (a *app) tree() *cobra.Command {
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	root.CompletionOptions.HiddenDefaultCmd = false
+	root.DisableSuggestions = true // one line says it all, see unknownCommand
+	root.SuggestionsMinimumDistance = 2
+	root.Version = view.ReadVersion().String()
+	root.SetVersionTemplate("fencehold {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return &usageError{cmd.CommandPath(), err}
+		return &exitcode.UsageError{Command: cmd.CommandPath(), Err: err}
 	})
 	a.globalFlags(root.PersistentFlags())
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { a.flags = cmd.Flags() }
@@ -110,13 +110,17 @@ func (a *app) tree() *cobra.Command {
 		a.configCommand(), a.versionCommand(),
 	)
 	root.AddCommand(topics()...)
+	a.complete(root, "log-format", "text", "json")
+	a.completeProfiles(root)
+	a.helpCommand(root)
+	a.completionCommand(root)
 	return root
 }
 
 // globalFlags are those that every command takes.
 func (a *app) globalFlags(flags *pflag.FlagSet) {
 	flags.String("url", "", "where the locks are kept; see fencehold help urls (default file://)")
-	flags.String("config", "", "configuration file (default $XDG_CONFIG_HOME/fencehold/config.toml)")
+	flags.String("config", "", "configuration file (see fencehold help config)")
 	flags.String("profile", "", "profile of the configuration file")
 	flags.String("log-format", "text", "messages on standard error: text or json")
 	flags.BoolVarP(&a.quiet, "quiet", "q", false, "print no messages")
@@ -124,15 +128,12 @@ func (a *app) globalFlags(flags *pflag.FlagSet) {
 }
 
 // settings loads the configuration, once.
+// Not before a command needs them: help and version work with a broken file.
 func (a *app) settings() (*config.Config, error) {
 	if a.config != nil {
 		return a.config, nil
 	}
-	given := map[string]string{}
-	a.flags.Visit(func(f *pflag.Flag) {
-		given[strings.ReplaceAll(f.Name, "-", "_")] = f.Value.String()
-	})
-	c, err := config.Load(config.Source{Flags: given, Getenv: os.Getenv})
+	c, err := config.Load(a.source())
 	if err != nil {
 		return nil, err
 	}
@@ -141,6 +142,25 @@ func (a *app) settings() (*config.Config, error) {
 	}
 	a.config = c
 	return c, nil
+}
+
+// source is where the settings of this call come from.
+func (a *app) source() config.Source {
+	given := map[string]string{}
+	a.flags.Visit(func(f *pflag.Flag) {
+		given[strings.ReplaceAll(f.Name, "-", "_")] = f.Value.String()
+	})
+	return config.Source{Flags: given, Getenv: os.Getenv, Home: passwdHome}
+}
+
+// passwdHome is the home directory of the user database, empty if there is
+// none. Cron jobs and services may have no HOME, or somebody else's.
+func passwdHome() string {
+	u, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return u.HomeDir
 }
 
 // invalid blames whoever set the value of key.
@@ -153,7 +173,7 @@ func (a *app) invalid(c *config.Config, key string, err error) error {
 }
 
 // usage makes err a mistake in the command line.
-func (a *app) usage(err error) error { return &usageError{a.commandPath(), err} }
+func (a *app) usage(err error) error { return &exitcode.UsageError{Command: a.commandPath(), Err: err} }
 
 // usagef is usage with a text of its own.
 func (a *app) usagef(format string, args ...any) error { return a.usage(fmt.Errorf(format, args...)) }
@@ -168,6 +188,8 @@ func (a *app) commandPath() string {
 
 // open connects to the lock service of the settings. Its close function must
 // be called.
+// To be called once for each call of the command: a second client would be a second
+// waiter in line.
 func (a *app) open(ctx context.Context, opts ...fencehold.Option) (*fencehold.Client, error) {
 	c, err := a.settings()
 	if err != nil {
@@ -184,6 +206,7 @@ func (a *app) open(ctx context.Context, opts ...fencehold.Option) (*fencehold.Cl
 // that waits.
 func interruptible(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
+	// One place is enough: the first signal ends it, and the others say the same.
 	signals := make(chan os.Signal, 1)
 	for _, sig := range []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT} {
 		if !signal.Ignored(sig) {
@@ -193,15 +216,18 @@ func interruptible(ctx context.Context) (context.Context, context.CancelCauseFun
 	go func() {
 		select {
 		case sig := <-signals:
-			cancel(interruption{sig.(unix.Signal)})
+			cancel(exitcode.Interruption{Signal: sig.(unix.Signal)})
 		case <-ctx.Done():
 		}
+		// From here on a second signal has its default effect, and ends a command that
+		// hangs while it cleans up.
 		signal.Stop(signals)
 	}()
 	return ctx, cancel
 }
 
 // because returns the cause of ctx's end, if that is what err is about.
+// The service's own error says only that its context ended.
 func because(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"github.com/fencehold/fencehold/cmd/fencehold/internal/topic"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/view"
 	"github.com/spf13/cobra"
 )
@@ -11,7 +12,8 @@ import (
 func (a *app) configCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Show the settings",
+		Short: "Show the settings; help config is about their file",
+		Long:  topic.Config,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return a.usagef("config command %q is not known: want show", args[0])
@@ -26,7 +28,7 @@ func (a *app) configCommand() *cobra.Command {
 			"profile and the top of the configuration file, before the defaults.",
 	}
 	origin := show.Flags().Bool("origin", false, "show where each value comes from")
-	output := outputFlag(show, view.Table)
+	output := a.outputFlag(show, view.Table)
 	show.RunE = func(cmd *cobra.Command, args []string) error {
 		format, err := a.format(*output)
 		if err != nil {

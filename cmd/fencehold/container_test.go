@@ -1,7 +1,9 @@
 package main_test
 
 import (
+	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,14 +22,7 @@ func TestB79FirstProcess(t *testing.T) {
 	// numbers here.
 	const script = `i=0; while [ $i -lt 50 ]; do (setsid sleep 0.1 & exit 0); i=$((i+1)); done; : > up; ` +
 		`while [ ! -e stop ]; do sleep 0.02; done; ls -d /proc/[0-9]* | wc -l; exit 3`
-	inside := []string{"--pid", "--fork", "--mount-proc", binary, "run", "job", "--", "sh", "-c", script}
-	if out, err := exec.Command("unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc",
-		"true").CombinedOutput(); err == nil {
-		inside = append([]string{"--user", "--map-root-user"}, inside...)
-	} else if out, err = exec.Command("unshare", "--pid", "--fork", "--mount-proc", "true").CombinedOutput(); err != nil {
-		t.Fatalf("this test needs a PID namespace, as root or with user namespaces: %v: %s", err, out)
-	}
-	cmd := exec.Command("unshare", inside...)
+	cmd := firstProcess(t, binary, "run", "job", "--", "sh", "-c", script)
 	cmd.Dir, cmd.Env = b.dir, b.env
 	var stdout strings.Builder
 	cmd.Stdout = &stdout
@@ -52,8 +47,8 @@ func TestB79FirstProcess(t *testing.T) {
 func TestB79FirstProcessStops(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	cmd := exec.Command("unshare", "--pid", "--fork", "--mount-proc", "--kill-child",
-		binary, "run", "job", "--", "sh", "-c", `trap "exit 4" TERM; : > up; while :; do sleep 0.02; done`)
+	cmd := firstProcess(t, binary, "run", "job", "--", "sh", "-c",
+		`trap "exit 4" TERM; : > up; while :; do sleep 0.02; done`)
 	cmd.Dir, cmd.Env = b.dir, b.env
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -65,6 +60,26 @@ func TestB79FirstProcessStops(t *testing.T) {
 	if code := b.wait(cmd); code != 4 {
 		t.Errorf("exit code %d, want 4", code)
 	}
+}
+
+// firstProcess prepares a command as process 1 of a PID namespace, which needs a
+// user namespace around it, or root. One of them is there on every machine that
+// runs containers; where neither is, the test fails and says so.
+func firstProcess(t *testing.T, command ...string) *exec.Cmd {
+	t.Helper()
+	pid := []string{"--pid", "--fork", "--mount-proc", "--kill-child"}
+	var refused []string
+	for _, user := range [][]string{{"--user", "--map-root-user"}, nil} {
+		args := slices.Concat(user, pid)
+		out, err := exec.Command("unshare", slices.Concat(args, []string{"true"})...).CombinedOutput()
+		if err == nil {
+			return exec.Command("unshare", slices.Concat(args, command)...)
+		}
+		refused = append(refused, fmt.Sprintf("unshare %s: %v: %s", strings.Join(args, " "), err, out))
+	}
+	t.Fatalf("this test needs a PID namespace: allow user namespaces (sysctl user.max_user_namespaces, "+
+		"kernel.unprivileged_userns_clone), or run it as root with CAP_SYS_ADMIN\n%s", strings.Join(refused, ""))
+	return nil
 }
 
 // zombies lists the zombies among the descendants of root.

@@ -8,14 +8,15 @@ import (
 	"time"
 )
 
-// The memory backend serves these tests as a lock service whose leases run out
-// by time, as those of a server do.
+// leases is the URL of the box's locks in lease mode: they run out by time, as
+// those of a server do.
+func (b *box) leases() string { return "file://" + b.locks + "?mode=lease" }
 
 // TestExpiryRenewed: a command that takes many times the lease ends by itself.
 func TestExpiryRenewed(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	r := b.run("run", "--url", "mem://", "--ttl", "1s", "job", "--", "sh", "-c", "sleep 4; exit 3")
+	r := b.run("run", "--url", b.leases(), "--ttl", "1s", "job", "--", "sh", "-c", "sleep 4; exit 3")
 	if r.code != 3 || r.stderr != "" {
 		t.Errorf("exit code %d, %q, want 3 and not a word", r.code, r.stderr)
 	}
@@ -30,7 +31,7 @@ func TestExpiryFrozen(t *testing.T) {
 		`trap "echo > told" TERM; echo $$ > up; while :; do sleep 0.02; done`,
 	} {
 		b := newBox(t)
-		r := b.start("run", "--url", "mem://", "--ttl", "2s", "job", "--", "sh", "-c", script)
+		r := b.start("run", "--url", b.leases(), "--ttl", "2s", "job", "--", "sh", "-c", script)
 		pids := b.pids("up", 1)
 		r.signal(syscall.SIGSTOP)
 		within(t, 2*time.Second, "the command is gone", func() bool { return gone(pids...) })
@@ -49,7 +50,7 @@ func TestExpiryFrozen(t *testing.T) {
 func TestExpirySuspended(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	r := b.start(append([]string{"run", "--url", "mem://", "--ttl", "1s", "job", "--"}, b.helper(0, syscall.SIGCONT)...)...)
+	r := b.start(append([]string{"run", "--url", b.leases(), "--ttl", "1s", "job", "--"}, b.helper(0, syscall.SIGCONT)...)...)
 	pids := b.pids("up", 1)
 	r.signal(syscall.SIGTSTP)
 	within(t, time.Second+slack, "the command is gone", func() bool { return gone(pids...) })
@@ -64,7 +65,7 @@ func TestExpirySuspended(t *testing.T) {
 func TestExpiryWrapperKilled(t *testing.T) {
 	t.Parallel()
 	b := newBox(t)
-	r := b.start("run", "--url", "mem://", "job", "--", "sh", "-c", family)
+	r := b.start("run", "--url", b.leases(), "job", "--", "sh", "-c", family)
 	pids := append(b.pids("up", 2), b.pids("kid", 1)...)
 	r.signal(syscall.SIGKILL)
 	within(t, 300*time.Millisecond+slack, "everything is gone", func() bool { return gone(pids...) })

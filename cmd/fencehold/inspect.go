@@ -16,7 +16,7 @@ func (a *app) inspectCommand() *cobra.Command {
 		Long:              "Inspect shows everything that is known of LOCK, held or not.",
 		ValidArgsFunction: a.completeLock,
 	}
-	output := outputFlag(cmd, view.Table)
+	output := a.outputFlag(cmd, view.Table)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		name, err := a.lockName(args)
 		if err != nil {

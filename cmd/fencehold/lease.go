@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/fencehold/fencehold"
+	"github.com/fencehold/fencehold/cmd/fencehold/internal/exitcode"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/guarded"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/view"
 	"github.com/spf13/cobra"
@@ -19,9 +21,15 @@ func allFormats() []view.Format {
 }
 
 // outputFlag declares -o.
-func outputFlag(cmd *cobra.Command, standard view.Format) *string {
+func (a *app) outputFlag(cmd *cobra.Command, standard view.Format) *string {
 	cmd.Flags().Bool("json", false, "same as -o json")
-	return cmd.Flags().StringP("output", "o", string(standard), "table, json, jsonl, wide or name")
+	value := cmd.Flags().StringP("output", "o", string(standard), "table, json, jsonl, wide or name")
+	var names []string
+	for _, f := range allFormats() {
+		names = append(names, string(f))
+	}
+	a.complete(cmd, "output", names...)
+	return value
 }
 
 // format reads -o.
@@ -61,4 +69,25 @@ func (f *fenceFlags) fence(name string) (fencehold.Fence, error) {
 		return fencehold.Fence{}, fmt.Errorf("--token %d: must be positive", f.token)
 	}
 	return fencehold.Fence{Name: name, Holder: holder, Token: fencehold.Token(f.token)}, nil
+}
+
+// notHeld is the answer to a holder that does not hold the lock. Whether it ever
+// did is known only of the run around this command: its id is that of its own
+// lock, and of no other. How it lost the lock, nil if that is not known, matters
+// only where somebody left word.
+func (f *fenceFlags) notHeld(fence fencehold.Fence, loss *fencehold.LostError) error {
+	around := os.Getenv(guarded.EnvLock)
+	ever := " (any more)"
+	switch {
+	case f.holder != "" || around == "":
+	case around == fence.Name:
+		ever = " any more"
+	default:
+		ever = ""
+	}
+	text := fmt.Sprintf("lock %q: not held by %s%s", fence.Name, fence.Holder, ever)
+	if loss != nil && loss.Reason == fencehold.ReasonRevoked {
+		text += strings.TrimPrefix(loss.Error(), fencehold.ErrLost.Error())
+	}
+	return exitcode.With(exitcode.Lost, errors.New(text))
 }

@@ -13,9 +13,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// completionTime bounds the look-up of names for the shell.
-const completionTime = 300 * time.Millisecond
-
 // lsCommand is "fencehold ls". An empty list is no failure.
 func (a *app) lsCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -25,7 +22,7 @@ func (a *app) lsCommand() *cobra.Command {
 		Long:              "Ls lists the locks that are held, and of which the name begins with PREFIX.",
 		ValidArgsFunction: a.completeLock,
 	}
-	output := outputFlag(cmd, view.Table)
+	output := a.outputFlag(cmd, view.Table)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		format, err := a.format(*output)
 		if err != nil {
@@ -49,13 +46,14 @@ func (a *app) locks(ctx context.Context, prefix string) ([]fencehold.Holding, er
 	if err != nil {
 		return nil, err
 	}
-	defer client.Close()
+	defer client.Close() //nolint:contextcheck // to close is possible under a context that is over
 	return collect(ctx, client, prefix)
 }
 
 // collect reads all locks before any is shown, and puts them in order.
 func collect(ctx context.Context, client *fencehold.Client, prefix string) ([]fencehold.Holding, error) {
 	var locks []fencehold.Holding
+	// Names appear and go while this runs: it is no picture of one moment.
 	for h, err := range client.Locks(ctx, prefix) {
 		if err != nil {
 			return nil, err
@@ -64,26 +62,4 @@ func collect(ctx context.Context, client *fencehold.Client, prefix string) ([]fe
 	}
 	slices.SortFunc(locks, func(a, b fencehold.Holding) int { return strings.Compare(a.Name, b.Name) })
 	return locks, nil
-}
-
-// completeLock offers the names of the locks that are held to the shell.
-func (a *app) completeLock(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		if cmd.Name() == "run" {
-			return nil, cobra.ShellCompDirectiveDefault
-		}
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	a.flags = cmd.Flags()
-	ctx, cancel := context.WithTimeout(context.Background(), completionTime)
-	defer cancel()
-	locks, err := a.locks(ctx, prefix)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var names []string
-	for _, h := range locks {
-		names = append(names, h.Name)
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }

@@ -19,6 +19,8 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == keeper.Argument {
 		os.Exit(keeper.Main(os.Args[2:]))
 	}
+	// Nothing is read before this, neither the environment nor a file: the keeper
+	// owes its start within milliseconds to that.
 	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
 	if len(os.Args) > 1 && os.Args[1] == "run" && !slices.Contains(os.Args, "--no-guard") {
 		// The keeper takes as long to start as everything else before the

@@ -26,7 +26,7 @@ func (a *app) renewCommand() *cobra.Command {
 	}
 	f.declare(cmd)
 	cmd.Flags().Var(&ttl, "ttl", "how long the lock is held unless renewed (default 30s)")
-	output := outputFlag(cmd, view.JSON)
+	output := a.outputFlag(cmd, view.JSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		format, err := a.format(*output)
 		if err != nil {
@@ -70,16 +70,20 @@ func (a *app) withLease(cmd *cobra.Command, f fenceFlags, args []string,
 	}
 	defer client.Close()
 	lease, err := client.Resume(ctx, fence, fencehold.WithoutRenewal())
-	if err != nil {
-		return because(ctx, err)
+	if err == nil {
+		err = do(ctx, lease, ttl)
 	}
-	return because(ctx, do(ctx, lease, ttl))
+	if loss, ok := errors.AsType[*fencehold.LostError](err); ok {
+		return f.notHeld(fence, loss)
+	}
+	return because(ctx, err)
 }
 
 // giveBack releases a lease that could not be handed to the caller.
 func (a *app) giveBack(lease *fencehold.Lease, err error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
+	// Under a context of its own: that of the call may be what has ended.
 	if e := lease.Release(ctx); e != nil {
 		return errors.Join(err, fmt.Errorf("lock stays held: %w", e))
 	}

@@ -3,18 +3,18 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
-	"github.com/fencehold/fencehold"
+	"github.com/fencehold/fencehold/cmd/fencehold/internal/exitcode"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/flagvalue"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/guarded"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/process"
+	"github.com/fencehold/fencehold/cmd/fencehold/internal/runflag"
 	"github.com/spf13/cobra"
 )
 
@@ -32,7 +32,7 @@ const runExample = `  fencehold run -w 10m deploy -- ./deploy.sh
 
 // runCommand is "fencehold run".
 func (a *app) runCommand() *cobra.Command {
-	f := &runFlags{}
+	f := &runflag.Flags{}
 	cmd := &cobra.Command{
 		Use:     "run [flags] LOCK [--] CMD [ARG...]",
 		Short:   "Run a command under a lock",
@@ -44,25 +44,29 @@ func (a *app) runCommand() *cobra.Command {
 		},
 		ValidArgsFunction: a.completeLock,
 	}
-	f.declare(cmd.Flags())
+	f.Declare(cmd.Flags())
+	a.complete(cmd, "on-lost", "kill", "warn")
 	return cmd
 }
 
 // runLocked is "fencehold run". Everything that can be refused is refused
 // before the lock is taken.
-func (a *app) runLocked(cmd *cobra.Command, f *runFlags, args []string) error {
+func (a *app) runLocked(cmd *cobra.Command, f *runflag.Flags, args []string) error {
 	lock, argv, err := a.splitRun(cmd, args)
 	if help, _ := cmd.Flags().GetBool("help"); help {
 		return cmd.Help()
 	}
 	if err == nil {
-		argv, err = f.shellForm(argv)
+		argv, err = f.ShellForm(argv)
 	}
 	if err == nil {
-		err = f.check(argv)
+		err = f.Check(argv)
 	}
 	if err != nil {
 		return a.usage(err)
+	}
+	if err := a.refuseAlone(); err != nil {
+		return err
 	}
 	spec, err := a.runSpec(f, lock, argv)
 	if err != nil {
@@ -90,7 +94,7 @@ func (a *app) splitRun(cmd *cobra.Command, args []string) (lock string, argv []s
 
 // runSpec puts flags and settings together. It also finds the command, so that
 // one that is missing is reported before the lock is asked for.
-func (a *app) runSpec(f *runFlags, lock string, argv []string) (guarded.Spec, error) {
+func (a *app) runSpec(f *runflag.Flags, lock string, argv []string) (guarded.Spec, error) {
 	settings, err := a.settings()
 	if err != nil {
 		return guarded.Spec{}, err
@@ -109,16 +113,29 @@ func (a *app) runSpec(f *runFlags, lock string, argv []string) (guarded.Spec, er
 	if err != nil {
 		return guarded.Spec{}, err
 	}
-	sig, err := flagvalue.ParseSignal(f.signal)
+	sig, err := flagvalue.ParseSignal(f.Signal)
 	if err != nil {
 		return guarded.Spec{}, a.usage(err)
 	}
 	return guarded.Spec{
-		Lock: lock, Open: a.open, Options: f.options(ttl, settings.Get("owner")),
+		Lock: lock, Open: a.open, Options: f.Options(ttl, settings.Get("owner")),
 		Path: path, Args: argv, Env: os.Environ(), Grace: max(grace, time.Millisecond), Signal: sig,
-		MaxHold: f.maxHold.Value, WarnOnly: f.onLost == "warn", Terminal: f.terminal(),
-		NoStdin: f.noStdin, Keeper: a.keeper, NoKeeper: f.noGuard, Notices: a.notices(),
+		MaxHold: f.MaxHold.Value, WarnOnly: f.OnLost == "warn", Terminal: f.OnTerminal(),
+		NoStdin: f.NoStdin, Keeper: a.keeper, NoKeeper: f.NoGuard, Notices: a.notices(),
 	}, nil
+}
+
+// refuseAlone refuses a lock service that lives in this process: it would grant
+// every run its lock, all at the same time.
+func (a *app) refuseAlone() error {
+	settings, err := a.settings()
+	if err != nil {
+		return err
+	}
+	if scheme, _, _ := strings.Cut(settings.Get("url"), ":"); strings.EqualFold(scheme, "mem") {
+		return a.usagef("run: locks of mem:// exclude nothing outside this process: want another --url")
+	}
+	return nil
 }
 
 // refuseReentry refuses a lock that a run around this one holds: to wait for
@@ -132,7 +149,9 @@ func (a *app) refuseReentry(ctx context.Context, lock string) error {
 	if err != nil {
 		return err
 	}
-	defer client.Close()
+	defer client.Close() //nolint:contextcheck // to close is possible under a context that is over
+	// The stack only says that there was such a run. Whether it still has the lock is
+	// known to the lock service, by the token.
 	held, err := client.Inspect(ctx, lock)
 	if err != nil {
 		return err
@@ -147,61 +166,13 @@ func (a *app) refuseReentry(ctx context.Context, lock string) error {
 }
 
 // conclude writes the status file and turns the result into an exit code.
-func (a *app) conclude(f *runFlags, spec guarded.Spec, r guarded.Result) error {
-	err := f.verdict(spec, r)
-	code := exitCode(err)
-	if f.statusFile != "" {
-		if e := guarded.WriteStatus(f.statusFile, spec.Lock, code, r); e != nil {
+func (a *app) conclude(f *runflag.Flags, spec guarded.Spec, r guarded.Result) error {
+	err := f.Verdict(spec, r)
+	code := exitcode.Of(err)
+	if f.StatusFile != "" {
+		if e := guarded.WriteStatus(f.StatusFile, spec.Lock, code, r); e != nil {
 			a.notices().Warn("status file: %s", e)
 		}
 	}
 	return err
-}
-
-// verdict is the error for the result, nil for exit code 0.
-func (f *runFlags) verdict(spec guarded.Spec, r guarded.Result) error {
-	switch r.Outcome {
-	case guarded.Exited, guarded.Signaled:
-		return &exitError{code: commandCode(r)}
-	case guarded.Lost, guarded.TooLong:
-		if spec.WarnOnly && r.Ran && commandCode(r) != 0 {
-			return &exitError{code: commandCode(r)}
-		}
-		return &exitError{code: f.lostCode}
-	case guarded.Interrupted:
-		return interruption{r.Signal}
-	case guarded.NotStarted:
-		return &exitError{notStarted(r.Err), fmt.Errorf("%s: %w", spec.Args[0], r.Err)}
-	case guarded.Failed:
-		return &exitError{codeSoftware, r.Err}
-	}
-	return f.notAcquired(r.Err)
-}
-
-// notAcquired gives an error of the acquisition the code that the flags want.
-func (f *runFlags) notAcquired(err error) error {
-	switch {
-	case errors.Is(err, fencehold.ErrHeld):
-		return &exitError{f.busyCode, err}
-	case errors.Is(err, fencehold.ErrLost):
-		return &exitError{f.lostCode, err}
-	}
-	return cmp.Or(err, error(&exitError{codeSoftware, errors.New("no outcome")}))
-}
-
-// commandCode is the exit code of a shell for what became of the command.
-func commandCode(r guarded.Result) int {
-	if r.Status.Signaled() {
-		return codeSignal + int(r.Status.Signal())
-	}
-	return r.Status.ExitStatus()
-}
-
-// notStarted is a shell's exit code for a command that could not be executed
-// after the lock was acquired, such as a script whose interpreter is missing.
-func notStarted(err error) int {
-	if errors.Is(err, os.ErrNotExist) {
-		return codeNotFound
-	}
-	return codeNotExec
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -180,7 +181,7 @@ func TestTerminalTree(t *testing.T) {
 	b := newBox(t)
 	shell := `sleep 100 & echo $! > bystander; "$fh" run job -- sh -c '` + family + `'; echo "code $?"; wait`
 	cmd := exec.Command("sh", "-c", shell)
-	cmd.Dir, cmd.Env = b.dir, append(b.env, "fh="+binary)
+	cmd.Dir, cmd.Env = b.dir, slices.Concat(b.env, []string{"fh=" + binary})
 	term := onTerminal(t, cmd)
 	pids := append(b.pids("up", 2), b.pids("kid", 1)...)
 	bystander := b.pids("bystander", 1)[0]
@@ -294,31 +295,8 @@ func parentOf(pid int) int {
 // shell is an interactive shell with job control and nothing else.
 func (b *box) shell() *exec.Cmd {
 	cmd := exec.Command("bash", "--norc", "--noprofile", "--noediting", "-i")
-	cmd.Dir, cmd.Env = b.dir, append(b.env, "fh="+binary, "PS1=$ ", "HISTFILE=")
+	cmd.Dir, cmd.Env = b.dir, slices.Concat(b.env, []string{"fh=" + binary, "PS1=$ ", "HISTFILE="})
 	return cmd
-}
-
-func TestUnlockAsks(t *testing.T) {
-	t.Parallel()
-	b := newBox(t)
-	if r := b.run("acquire", "--ttl", "10m", "--owner", "somebody", "job"); r.code != 0 {
-		t.Fatal(r.stderr)
-	}
-	term := onTerminal(t, b.command("unlock", "job"))
-	term.shows("somebody")
-	term.shows("Take the lock away?")
-	term.typed("no\n")
-	if code := b.wait(term.cmd); code != 1 {
-		t.Errorf("answer no: exit code %d, want 1", code)
-	}
-	b.busy("job")
-	term = onTerminal(t, b.command("unlock", "job"))
-	term.shows("Take the lock away?")
-	term.typed("yes\n")
-	if code := b.wait(term.cmd); code != 0 {
-		t.Errorf("answer yes: exit code %d, want 0:\n%s", code, term.text())
-	}
-	b.free("job")
 }
 
 func TestWatchRedraws(t *testing.T) {
@@ -334,5 +312,30 @@ func TestWatchRedraws(t *testing.T) {
 	term.typed(ctrlC)
 	if code := b.wait(term.cmd); code != 130 {
 		t.Errorf("exit code %d, want 130", code)
+	}
+}
+
+// TestUnlockAsks: unlock shows the holder and asks; only yes changes anything.
+func TestUnlockAsks(t *testing.T) {
+	t.Parallel()
+	b := newBox(t)
+	b.run("acquire", "--ttl", "10m", "--owner", "nightly", "job")
+	for _, c := range []struct {
+		answer string
+		want   int
+	}{{"no", 75}, {"y", 75}, {"yes", 0}} {
+		term := onTerminal(t, b.command("unlock", "job"))
+		term.shows("nightly")
+		term.shows("Take the lock away?")
+		b.busy("job")
+		term.typed(c.answer + "\n")
+		if code := b.wait(term.cmd); code != c.want {
+			t.Errorf("answer %q: exit code %d, want %d:\n%s", c.answer, code, c.want, term.text())
+		}
+	}
+	b.free("job")
+	term := onTerminal(t, b.command("unlock", "job"))
+	if code := b.wait(term.cmd); code != 79 || strings.Contains(term.text(), "?") {
+		t.Errorf("free lock: exit code %d, want 79 and no question:\n%s", code, term.text())
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/fencehold/fencehold"
+	"github.com/fencehold/fencehold/cmd/fencehold/internal/exitcode"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/view"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -54,27 +55,29 @@ func (a *app) unlock(ctx context.Context, f *unlockFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	if !f.force && !isTerminal(a.stdin) {
-		return a.usagef("standard input is no terminal to ask on: want --force")
-	}
 	ctx, stop := interruptible(ctx)
 	defer stop(nil)
 	client, err := a.open(ctx)
 	if err != nil {
 		return because(ctx, err)
 	}
-	defer client.Close()
+	defer client.Close() //nolint:contextcheck // to close is possible under a context that is over
+	// What is seen here is what is asked about, and what is taken away: if somebody
+	// else gets the lock meanwhile, the id does not fit any more.
 	held, err := client.Inspect(ctx, name)
 	if err != nil {
 		return because(ctx, err)
 	}
 	if err := f.match(held); err != nil {
-		return &exitError{codeLost, fmt.Errorf("unlock %q: %w", name, err)}
+		return exitcode.With(exitcode.Lost, fmt.Errorf("lock %q: %w", name, err))
 	}
 	if held.Holder == "" {
 		return a.usagef("lock %q is not held by fencehold: end the process that holds it", name)
 	}
 	if !f.force {
+		if !isTerminal(a.stdin) {
+			return a.usagef("standard input is no terminal to ask on: want --force")
+		}
 		if err := a.confirm(ctx, held, client.Info()); err != nil {
 			return err
 		}
@@ -102,9 +105,14 @@ func (f *unlockFlags) match(h fencehold.Holding) error {
 
 // confirm shows the holder and waits for a yes.
 func (a *app) confirm(ctx context.Context, h fencehold.Holding, info fencehold.Info) error {
-	fmt.Fprintf(a.stderr, "%s\nTake the lock away? Only \"yes\" does it: ", view.Describe(h, info))
+	_, err := fmt.Fprintf(a.stderr, "%s\nTake the lock away? Only \"yes\" does it: ", view.Describe(h, info))
+	if err != nil {
+		return fmt.Errorf("question: %w", err)
+	}
 	answer := make(chan string, 1)
 	go func() {
+		// A read cannot be cancelled. If a signal comes first this goroutine is left to
+		// the end of the process.
 		line, _ := bufio.NewReader(a.stdin).ReadString('\n')
 		answer <- strings.TrimSpace(line)
 	}()
@@ -113,7 +121,7 @@ func (a *app) confirm(ctx context.Context, h fencehold.Holding, info fencehold.I
 		return context.Cause(ctx)
 	case line := <-answer:
 		if line != "yes" {
-			return &exitError{1, errors.New("unlock: not confirmed, nothing was changed")}
+			return exitcode.With(exitcode.Busy, errors.New("unlock: not confirmed, nothing was changed"))
 		}
 		return nil
 	}

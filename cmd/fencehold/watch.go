@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fencehold/fencehold/cmd/fencehold/internal/exitcode"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/flagvalue"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/view"
 	"github.com/spf13/cobra"
@@ -27,7 +28,7 @@ func (a *app) watchCommand() *cobra.Command {
 		Long:              watchHelp,
 		ValidArgsFunction: a.completeLock,
 	}
-	output := outputFlag(cmd, view.Table)
+	output := a.outputFlag(cmd, view.Table)
 	cmd.Flags().Var(interval, "interval", "time between two looks")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		format, err := a.format(*output)
@@ -53,10 +54,12 @@ func (a *app) watch(ctx context.Context, w *view.Watcher, prefix string, interva
 	if err != nil {
 		return because(ctx, err)
 	}
-	defer client.Close()
+	defer client.Close() //nolint:contextcheck // to close is possible under a context that is over
 	ticks := time.NewTicker(interval)
 	defer ticks.Stop()
 	for {
+		// A tick that comes during a slow look is kept, others are dropped: there is never
+		// more than one look at a time.
 		locks, err := collect(ctx, client, prefix)
 		if err == nil {
 			err = w.Show(locks, time.Now())
@@ -74,8 +77,8 @@ func (a *app) watch(ctx context.Context, w *view.Watcher, prefix string, interva
 
 // quietly keeps the exit code of an interruption and drops its text.
 func quietly(err error) error {
-	if i, ok := errors.AsType[interruption](err); ok {
-		return &exitError{code: codeSignal + int(i.signal)}
+	if i, ok := errors.AsType[exitcode.Interruption](err); ok {
+		return exitcode.With(exitcode.Signal+int(i.Signal), nil)
 	}
 	return err
 }

@@ -4,6 +4,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,6 +27,9 @@ type Source struct {
 	Flags map[string]string
 	// Getenv reads the environment.
 	Getenv func(string) string
+	// Home is the home directory of the user database, empty if it is not
+	// known. It is asked only if the environment names no place for the file.
+	Home func() string
 }
 
 // Config is all settings.
@@ -41,20 +45,14 @@ func keys() map[string]string {
 }
 
 // Load finds all settings.
+// Keys, their types and the profile are checked whether the command needs them or
+// not: a mistake shows when it is made, and not in the night when it first matters.
 func Load(src Source) (*Config, error) {
-	path, origin := src.Flags["config"], "flag --config"
-	if path == "" {
-		path, origin = src.Getenv("FENCEHOLD_CONFIG"), "environment FENCEHOLD_CONFIG"
-	}
-	optional := path == ""
-	if optional {
-		path, origin = defaultPath(src.Getenv), "default"
-	}
-	f, err := read(path, optional)
+	where, f, err := src.open()
 	if err != nil {
 		return nil, err
 	}
-	c := &Config{settings: map[string]Setting{"config": {"config", path, origin}}}
+	c := &Config{settings: map[string]Setting{"config": where}}
 	if err := c.chooseProfile(src, f); err != nil {
 		return nil, err
 	}
@@ -62,6 +60,35 @@ func Load(src Source) (*Config, error) {
 		c.settings[key] = src.find(f, c.Get("profile"), key, standard)
 	}
 	return c, c.resolveURL(src)
+}
+
+// open reads the file, and says where it was looked for. Only one that somebody
+// has named must be there.
+func (src Source) open() (Setting, *file, error) {
+	s := Setting{"config", src.Flags["config"], "flag --config"}
+	if s.Value == "" {
+		s.Value, s.Origin = src.Getenv("FENCEHOLD_CONFIG"), "environment FENCEHOLD_CONFIG"
+	}
+	if s.Value != "" {
+		f, err := read(s.Value, false)
+		return s, f, err
+	}
+	s.Value, s.Origin = src.defaultPath()
+	f, err := read(s.Value, true)
+	if e, ok := errors.AsType[*unreadable](err); ok {
+		hint := "set HOME or --config"
+		err = &Error{s.Value, fmt.Errorf("%w (%s; %s)", e.err, s.Origin, hint)}
+	}
+	return s, f, err
+}
+
+// Profiles lists the profiles of the file, in order; none if it cannot be read.
+func Profiles(src Source) []string {
+	_, f, err := src.open()
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(f.profiles))
 }
 
 // chooseProfile takes the profile of the flag, of the environment, or the one
@@ -111,6 +138,7 @@ func (src Source) find(f *file, profile, key, standard string) Setting {
 }
 
 // resolveURL expands variables in a URL from the file and adds the password.
+// What came from the command line was expanded by a shell, and is left alone.
 func (c *Config) resolveURL(src Source) error {
 	s := c.settings["url"]
 	var err error
@@ -151,8 +179,8 @@ func (c *Config) All() []Setting {
 // a flag set it, otherwise of the configuration.
 func (c *Config) Invalid(key string, err error) error {
 	origin := c.Origin(key)
-	if strings.HasPrefix(origin, "flag ") {
-		return fmt.Errorf("%s: %w", strings.TrimPrefix(origin, "flag "), err)
+	if flag, ok := strings.CutPrefix(origin, "flag "); ok {
+		return fmt.Errorf("%s: %w", flag, err)
 	}
 	return &Error{origin, fmt.Errorf("%s: %w", key, err)}
 }

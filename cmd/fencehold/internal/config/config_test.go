@@ -65,7 +65,9 @@ func TestMistakes(t *testing.T) {
 	}{
 		{nil, "tll = '1s'", `key "tll" is not known`},
 		{nil, "[profile.x]\ncolour = 'red'", `"profile.x.colour" is not known`},
-		{nil, "ttl = 5", "ttl"},
+		{nil, "ttl = true", "ttl"},
+		{nil, "tll = 5", "want one of default_profile, kill_after, log_format, owner, password_file, ttl, url, [profile.N"},
+		{nil, "[profile.x]\ncolour = 1", "want one of kill_after, log_format, owner, password_file, ttl, url"},
 		{nil, "ttl = ", "line 1"},
 		{nil, "url = 'redis://${NOWHERE}/'", "variable NOWHERE is not set"},
 		{nil, "url = 'redis://${NOWHERE/'", "not closed"},
@@ -84,22 +86,88 @@ func TestMistakes(t *testing.T) {
 func TestDefaultFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for _, env := range []map[string]string{
-		{"XDG_CONFIG_HOME": dir, "HOME": "/nonexistent"},
-		{"XDG_CONFIG_HOME": "relative", "HOME": filepath.Join(dir, "home")},
+	for _, name := range []string{"xdg", "home", "cron"} {
+		os.Mkdir(filepath.Join(dir, name), 0o700)
+	}
+	xdg, home, cron := filepath.Join(dir, "xdg"), filepath.Join(dir, "home"), filepath.Join(dir, "cron")
+	for _, c := range []struct {
+		env          map[string]string
+		path, origin string
+	}{
+		{map[string]string{"XDG_CONFIG_HOME": xdg, "HOME": "/nonexistent"}, xdg, "from $XDG_CONFIG_HOME"},
+		{map[string]string{"XDG_CONFIG_HOME": "relative", "HOME": home}, home + "/.config", "from $HOME"},
+		{map[string]string{"HOME": "/nonexistent"}, cron + "/.config", "from the user database"},
+		{map[string]string{"HOME": "relative"}, cron + "/.config", "from the user database"},
+		{nil, cron + "/.config", "from the user database"},
 	} {
-		getenv := func(name string) string { return env[name] }
-		loaded, err := config.Load(config.Source{Getenv: getenv})
+		getenv := func(name string) string { return c.env[name] }
+		src := config.Source{Getenv: getenv, Home: func() string { return cron }}
+		os.Remove(c.path + "/fencehold/config.toml")
+		loaded, err := config.Load(src)
 		if err != nil || loaded.Get("ttl") != "30s" {
 			t.Fatalf("without a file: ttl %q, %v", loaded.Get("ttl"), err)
 		}
 		path := loaded.Get("config")
+		if path != c.path+"/fencehold/config.toml" || loaded.Origin("config") != c.origin {
+			t.Errorf("%v: file %s %q, want it in %s %q", c.env, path, loaded.Origin("config"), c.path, c.origin)
+		}
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
 		os.WriteFile(path, []byte("ttl = '8s'"), 0o600)
-		if loaded, err = config.Load(config.Source{Getenv: getenv}); err != nil || loaded.Get("ttl") != "8s" {
+		if loaded, err = config.Load(src); err != nil || loaded.Get("ttl") != "8s" {
 			t.Errorf("with %s: ttl %q, %v, want 8s", path, loaded.Get("ttl"), err)
+		}
+	}
+}
+
+// TestNoHomeAtAll: without any place for a file there is none, and no error.
+func TestNoHomeAtAll(t *testing.T) {
+	t.Parallel()
+	none := func(string) string { return "" }
+	loaded, err := config.Load(config.Source{Getenv: none, Home: func() string { return "" }})
+	if err != nil || loaded.Get("config") != "" || loaded.Get("ttl") != "30s" {
+		t.Errorf("file %q, ttl %q, %v, want the defaults", loaded.Get("config"), loaded.Get("ttl"), err)
+	}
+}
+
+// TestUnreadableDefault: who named no file learns what named it.
+func TestUnreadableDefault(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	// Permissions keep nobody out who is root, but a directory is no file to anybody.
+	if err := os.MkdirAll(filepath.Join(home, ".config/fencehold/config.toml"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	src := config.Source{Getenv: func(name string) string { return map[string]string{"HOME": home}[name] }}
+	_, err := config.Load(src)
+	const hint = "(from $HOME; set HOME or --config)"
+	if _, ok := errors.AsType[*config.Error](err); !ok || !strings.Contains(err.Error(), hint) {
+		t.Errorf("error %v, want one that says where the path came from", err)
+	}
+	src.Flags = map[string]string{"config": home}
+	if _, err := config.Load(src); err == nil || strings.Contains(err.Error(), "$HOME") {
+		t.Errorf("error %v of a file that was named, want one without HOME", err)
+	}
+}
+
+// TestNumbers: a number counts seconds in the file, as it does for the flags.
+func TestNumbers(t *testing.T) {
+	t.Parallel()
+	loaded, err := config.Load(source(t, nil, nil, "ttl = 20\nkill_after = 2.5\n"))
+	if err != nil || loaded.Get("ttl") != "20" || loaded.Get("kill_after") != "2.5" {
+		t.Errorf("ttl %q, kill_after %q, %v, want 20 and 2.5", loaded.Get("ttl"), loaded.Get("kill_after"), err)
+	}
+}
+
+// TestProfiles: they are known in order, and a file with a mistake has none.
+func TestProfiles(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"[profile.q]\n[profile.p]\nttl = 1": "p q", "": "", "[profile.p]\nttl = true": "", "ttl = ": "",
+	} {
+		if got := strings.Join(config.Profiles(source(t, nil, nil, text)), " "); got != want {
+			t.Errorf("%q: profiles %q, want %q", text, got, want)
 		}
 	}
 }

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -47,18 +50,37 @@ type document struct {
 // settings are the keys that stand at the top of a file and in its profiles.
 type settings struct {
 	URL          *string `toml:"url"`
-	TTL          *string `toml:"ttl"`
-	KillAfter    *string `toml:"kill_after"`
+	TTL          *text   `toml:"ttl"`
+	KillAfter    *text   `toml:"kill_after"`
 	Owner        *string `toml:"owner"`
 	PasswordFile *string `toml:"password_file"`
 	LogFormat    *string `toml:"log_format"`
+}
+
+// text is a duration as it would stand on the command line: a number counts
+// seconds there, and so it does in the file.
+type text string
+
+// UnmarshalTOML takes a string, an integer or a float.
+func (t *text) UnmarshalTOML(value any) error {
+	switch v := value.(type) {
+	case string:
+		*t = text(v)
+	case int64:
+		*t = text(strconv.FormatInt(v, 10))
+	case float64:
+		*t = text(strconv.FormatFloat(v, 'f', -1, 64))
+	default:
+		return fmt.Errorf("%v: want a duration such as \"1m30s\", or a number of seconds", v)
+	}
+	return nil
 }
 
 // table returns the keys that were given.
 func (s settings) table() table {
 	t := table{}
 	for key, value := range map[string]*string{
-		"url": s.URL, "ttl": s.TTL, "kill_after": s.KillAfter, "owner": s.Owner,
+		"url": s.URL, "ttl": (*string)(s.TTL), "kill_after": (*string)(s.KillAfter), "owner": s.Owner,
 		"password_file": s.PasswordFile, "log_format": s.LogFormat,
 	} {
 		if value != nil {
@@ -75,20 +97,20 @@ func read(path string, optional bool) (*file, error) {
 	if path == "" {
 		return f, nil
 	}
-	text, err := os.ReadFile(path)
+	content, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) && optional {
 		return f, nil
 	}
 	if err != nil {
-		return nil, &Error{path, withoutPath(err)}
+		return nil, &Error{path, &unreadable{withoutPath(err)}}
 	}
 	var doc document
-	meta, err := toml.Decode(string(text), &doc)
+	meta, err := toml.Decode(string(content), &doc)
 	if err != nil {
 		return nil, &Error{path, err}
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return nil, &Error{path, fmt.Errorf("key %q is not known", unknown[0].String())}
+		return nil, &Error{path, unknownKey(unknown[0])}
 	}
 	f.top, f.defaultProfile = doc.table(), doc.DefaultProfile
 	for name, s := range doc.Profile {
@@ -96,6 +118,25 @@ func read(path string, optional bool) (*file, error) {
 	}
 	return f, f.checkSecrets()
 }
+
+// unknownKey lists the keys that could have been meant where key stands.
+func unknownKey(key toml.Key) error {
+	known := slices.Sorted(maps.Keys(keys()))
+	if len(key) == 1 {
+		known = append([]string{"default_profile"}, known...)
+		known = append(known, "[profile.NAME]")
+	}
+	return fmt.Errorf("key %q is not known: want one of %s", key.String(), strings.Join(known, ", "))
+}
+
+// An unreadable file is one that the system did not let us read.
+type unreadable struct{ err error }
+
+// Error is what the system said.
+func (e *unreadable) Error() string { return e.err.Error() }
+
+// Unwrap returns e.err.
+func (e *unreadable) Unwrap() error { return e.err }
 
 // checkSecrets refuses a password that everybody on the machine can read.
 func (f *file) checkSecrets() error {
@@ -106,22 +147,13 @@ func (f *file) checkSecrets() error {
 	if info.Mode().Perm()&0o004 == 0 {
 		return nil
 	}
-	for _, t := range append(mapValues(f.profiles), f.top) {
+	for _, t := range append(slices.Collect(maps.Values(f.profiles)), f.top) {
 		if hasLiteralPassword(t["url"]) {
 			return &Error{f.path, errors.New("holds a password and is readable by everybody: " +
 				"chmod 600 it, or use password_file or ${VARIABLE}")}
 		}
 	}
 	return nil
-}
-
-// mapValues returns the values of m in no particular order.
-func mapValues(m map[string]table) []table {
-	var all []table
-	for _, t := range m {
-		all = append(all, t)
-	}
-	return all
 }
 
 // get looks key up in the profile, then at the top.
@@ -135,17 +167,32 @@ func (f *file) get(profile, key string) (value, origin string, found bool) {
 	return "", "", false
 }
 
-// defaultPath is where the file is unless told otherwise.
-func defaultPath(getenv func(string) string) string {
-	dir := getenv("XDG_CONFIG_HOME")
-	if dir == "" || !filepath.IsAbs(dir) {
-		home := getenv("HOME")
-		if home == "" {
-			return ""
-		}
-		dir = filepath.Join(home, ".config")
+// defaultPath is where the file is unless told otherwise, and what says so. It
+// is the same place for a shell and for a cron job, which may have no HOME; a
+// HOME that is no directory, as services have, is as good as none.
+func (src Source) defaultPath() (path, origin string) {
+	const below = "fencehold/config.toml"
+	if dir := src.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, below), "from $XDG_CONFIG_HOME"
 	}
-	return filepath.Join(dir, "fencehold", "config.toml")
+	if home := src.Getenv("HOME"); usable(home) {
+		return filepath.Join(home, ".config", below), "from $HOME"
+	}
+	// Asked last: the user database may be on a server.
+	if home := src.Home(); filepath.IsAbs(home) {
+		return filepath.Join(home, ".config", below), "from the user database"
+	}
+	return "", "default"
+}
+
+// usable reports whether home can hold a configuration. One that may not be
+// looked into counts: to pass it over would be to ignore what the user wrote.
+func usable(home string) bool {
+	if !filepath.IsAbs(home) {
+		return false
+	}
+	info, err := os.Stat(home)
+	return errors.Is(err, fs.ErrPermission) || (err == nil && info.IsDir())
 }
 
 // withoutPath takes the path out of an error that names it again.

@@ -32,7 +32,7 @@ func splitPassword(raw string) (before, password, after string, found bool) {
 // only the name of a variable.
 func hasLiteralPassword(raw string) bool {
 	_, password, _, found := splitPassword(raw)
-	return found && password != "" && !(strings.HasPrefix(password, "${") && strings.HasSuffix(password, "}"))
+	return found && password != "" && (!strings.HasPrefix(password, "${") || !strings.HasSuffix(password, "}"))
 }
 
 // Redact returns raw with its password hidden.
@@ -46,6 +46,8 @@ func Redact(raw string) string {
 
 // withPassword puts the first line of the file at path into raw, which must
 // have a user and no password.
+// The password is escaped, so that it may hold any character; one in a URL must be
+// escaped by who writes it.
 func withPassword(raw, path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 // ParseDuration reads "1m30s", and a bare number as seconds, as flock(1) and
 // timeout(1) do.
+// Hexadecimal numbers and names such as "inf" are refused: they are accidents.
 func ParseDuration(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if seconds, bare := strconv.ParseFloat(s, 64); bare == nil && !strings.ContainsAny(s, "xXpPnN_") {

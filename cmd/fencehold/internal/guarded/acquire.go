@@ -31,6 +31,7 @@ func (r *run) acquire(ctx context.Context) {
 		g.lease, g.err = g.client.Mutex(r.spec.Lock, r.spec.Options...).Acquire(ctx)
 	}
 	g.wait = time.Since(began)
+	// The channel has room for it: nobody may be left to read.
 	r.granted <- g
 }
 
@@ -39,6 +40,7 @@ func (r *run) acquire(ctx context.Context) {
 func (r *run) onRenewed(fencehold.Event) {
 	select {
 	case r.renewed <- struct{}{}:
+	// The signal that is waiting to be read stands for this renewal as well.
 	default:
 	}
 }
@@ -52,6 +54,8 @@ func (r *run) deadline() time.Duration {
 	if r.lease.Pinned() {
 		return now + r.lease.TTL()
 	}
+	// From here to the end a pause of this process costs time that the deadline
+	// has already left out.
 	left := time.Until(r.lease.Expires())
 	// Expires does not see that the machine was suspended. Whether that was
 	// before or after the renewal was sent is not known here: it counts.
@@ -69,6 +73,8 @@ func suspended() time.Duration {
 
 // clockOf is what the deadline of a lease is told on: time that the machine is
 // suspended counts unless the lock cannot be taken meanwhile.
+// Only the keeper waits on it: whoever holds a pinned lock through a suspend need not
+// end after it, while a server has gone on and may have given the lock away.
 func clockOf(lease *fencehold.Lease) process.Clock {
 	if lease.Pinned() {
 		return process.Monotonic

@@ -38,6 +38,7 @@ func (r *run) end(how Outcome, err error) {
 		r.verdict = how
 		r.spec.Notices.Warn("lock %q: %s; stopping the command", r.spec.Lock, reason(err))
 	}
+	// Asked again for a later reason, the keeper only ever shortens the grace.
 	r.keeper.Stop(r.spec.Signal, r.spec.Grace)
 }
 
@@ -51,6 +52,8 @@ func reason(err error) string {
 
 // widowed deals with a keeper that ended before the command: everything that
 // belongs to the command is killed.
+// A command that is in uninterruptible sleep holds this up, and the lock with it,
+// as it should: it may still write when it wakes.
 func (r *run) widowed() {
 	r.keeperLost = true
 	var target process.Target = process.Descendants{}
@@ -58,6 +61,8 @@ func (r *run) widowed() {
 		target = process.Group(r.pid)
 	}
 	for {
+		// Again and again: a member that forked between the look and the signal has
+		// a child that neither of them reached.
 		target.Signal(unix.SIGKILL)
 		r.reap()
 		if target.Gone() {
@@ -72,6 +77,8 @@ func (r *run) widowed() {
 const pollEvery = 2 * time.Millisecond
 
 // conclude sets the outcome of a run whose command is gone.
+// A verdict outweighs how the command ended: the code of a command that was stopped
+// says nothing, since it may have caught the signal.
 func (r *run) conclude() {
 	switch {
 	case r.verdict != "":
@@ -88,6 +95,8 @@ func (r *run) conclude() {
 // finish releases what the run has.
 func (r *run) finish() {
 	if r.lease != nil {
+		// Nobody of the command is left, so the keeper may end while this is on its
+		// way: its copy of a pinned lock keeps nobody out any more.
 		r.release()
 	}
 	if r.client != nil {
@@ -103,6 +112,8 @@ func (r *run) release() {
 	r.result.Hold = time.Since(r.since)
 	ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 	defer cancel()
+	// The context that the run was called under may be over, and what it would end
+	// here is the cleaning up.
 	err := r.lease.Release(ctx)
 	switch {
 	case err == nil || r.result.Outcome == Lost:
@@ -134,6 +145,8 @@ func (r *run) reap() {
 }
 
 // part waits until the keeper has ended, which it does by itself.
+// A keeper that does not end is left to itself: it has no command any more, and
+// whoever waits for this process must not wait for it.
 func (r *run) part() {
 	limit := time.After(partingTime)
 	for r.events != nil {
@@ -149,7 +162,7 @@ func (r *run) part() {
 	ended := make(chan struct{})
 	go func() {
 		if pid := r.keeper.PID(); pid != 0 {
-			unix.Wait4(pid, nil, 0, nil)
+			_, _ = unix.Wait4(pid, nil, 0, nil)
 		}
 		close(ended)
 	}()

@@ -26,6 +26,8 @@ const (
 
 // environ returns base with what is told about the lease in place of what an
 // outer run told.
+// The frames of outer runs stay: a lock of any of them, asked for again, would be
+// waited for until it is released by the one that waits.
 func environ(base []string, lease *fencehold.Lease, backend string) []string {
 	frame := Frame{Name: lease.Name(), Token: lease.Token().String(), Backend: backend}
 	ours := [][2]string{
@@ -72,9 +74,10 @@ func (f Frame) String() string {
 
 // Stack reads the value of EnvStack, the outermost run first. What does not
 // read as a frame is left out.
+// The value comes from the environment, and so from anybody.
 func Stack(value string) []Frame {
 	var frames []Frame
-	for _, entry := range strings.Fields(value) {
+	for entry := range strings.FieldsSeq(value) {
 		name, rest, ok := strings.Cut(entry, "=")
 		if !ok {
 			continue

@@ -56,17 +56,21 @@ func Run(ctx context.Context, spec Spec) Result {
 	r.asleep = suspended()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	// The acquisition starts before signals are caught, and stops to wait for that
+	// before it asks for the lock: catching takes as long as opening does.
 	go r.acquire(ctx)
 	catch(r.signals, deadly())
 	close(r.caught)
 	r.wait(cancel)
 	if r.result.Outcome == "" {
-		r.start()
+		r.start() //nolint:contextcheck // a lease reports its loss under no context
 	}
+	// Whatever sets the outcome has seen to it that the command is gone, or never
+	// was: so the lock is released after this loop, and nowhere in it.
 	for r.result.Outcome == "" {
-		r.turn()
+		r.turn() //nolint:contextcheck // a lease reports its loss under no context
 	}
-	r.finish()
+	r.finish() //nolint:contextcheck // a release must not end with what it cleans up after
 	return r.result
 }
 
@@ -92,9 +96,13 @@ func (r *run) spawn() (err error) {
 
 // wait returns with a lease, or with the outcome of a run that will not start
 // its command.
+// Until it returns, signals end the wait and are not passed on: there is nobody to
+// pass them to.
 func (r *run) wait(cancel func()) {
 	for {
 		select {
+		// An acquisition that was cancelled still reports here, with a lease if the
+		// grant was faster: so no lock is left behind by a signal.
 		case g := <-r.granted:
 			r.take(g)
 			return
@@ -104,6 +112,7 @@ func (r *run) wait(cancel func()) {
 			if !ok {
 				r.events = nil
 				r.fail(Result{Outcome: Failed, Err: errKeeper})
+				// The acquisition is awaited all the same, for the lock that it may bring.
 				cancel()
 			}
 		}
@@ -125,6 +134,7 @@ func (r *run) take(g grant) {
 		r.fail(Result{Outcome: NotAcquired, Err: g.err})
 		return
 	}
+	// From here on the lock is held, and every way out leads through finish.
 	r.since = time.Now()
 	r.clock = clockOf(r.lease)
 	r.lost = r.lease.Done()
@@ -136,6 +146,7 @@ func (r *run) take(g grant) {
 }
 
 // fail sets the outcome of the run, unless there is one.
+// The first of several failures is the cause of the others.
 func (r *run) fail(how Result) {
 	if r.result.Outcome != "" {
 		return
@@ -147,6 +158,8 @@ func (r *run) fail(how Result) {
 func (r *run) start() {
 	var lock *os.File
 	if !r.spec.NoKeeper {
+		// The copy goes with the start message, in one call: there is no moment at
+		// which the keeper has the command and not the lock.
 		file, err := r.lease.File()
 		switch {
 		case err == nil:
@@ -170,6 +183,8 @@ func (r *run) start() {
 		catch(r.signals, harmless())
 	}
 	if r.spec.MaxHold > 0 {
+		// It counts from the start of the command, not from the grant: a slow start
+		// must not shorten what the command was promised.
 		r.tooLong = time.After(r.spec.MaxHold)
 	}
 	r.spec.Notices.Info("lock %q acquired after %s, token %s", r.spec.Lock,
@@ -195,6 +210,8 @@ func (r *run) command() keeper.Command {
 }
 
 // turn waits for one event of the time in which the command runs.
+// All sources of events are channels, so that none can be served while another
+// is: what a case does is done before the next event is looked at.
 func (r *run) turn() {
 	select {
 	case sig := <-r.signals:
@@ -208,6 +225,8 @@ func (r *run) turn() {
 		}
 	case <-r.renewed:
 		r.renew()
+	// A select takes any of the cases that are ready. If the command has ended in
+	// the same moment, either is right: see what conclude and release make of it.
 	case <-r.lost:
 		r.lost = nil
 		r.lose(r.lease.Err())
@@ -228,6 +247,7 @@ func (r *run) signalRunning(sig os.Signal) {
 		r.suspend(number(sig))
 	case sig == unix.SIGCONT:
 		r.resume()
+	// Passed on, the command would get it twice.
 	case r.spec.Terminal && fromTerminal(sig):
 	case sig == unix.SIGTERM:
 		r.keeper.Signal(unix.SIGTERM, r.spec.Grace)
@@ -242,6 +262,7 @@ func (r *run) suspend(sig unix.Signal) {
 	if r.spec.Terminal {
 		sig = 0
 	}
+	// The keeper hears of it first: afterwards nobody is here to tell it.
 	r.keeper.Suspend(sig)
 	pause()
 }
@@ -255,6 +276,8 @@ func (r *run) resume() {
 		r.end(Lost, lossOf(r.lease))
 		return
 	}
+	// The deadline travels ahead of the order to continue, on the same socket: the
+	// keeper must not measure the command by one from before the stop.
 	r.renew()
 	r.keeper.Resume(!r.spec.Terminal)
 }
@@ -268,6 +291,8 @@ func lossOf(lease *fencehold.Lease) error {
 }
 
 // renew tells the keeper how long the lock is certain now.
+// Deadlines may arrive late at the keeper but never out of order, and an older one
+// is always earlier: the worst is that it waits for less than it could.
 func (r *run) renew() {
 	if !r.spec.WarnOnly {
 		r.keeper.Deadline(r.deadline())
@@ -275,6 +300,8 @@ func (r *run) renew() {
 }
 
 // hear deals with what the keeper says.
+// Overdue may come when the lease is in order again, if this process was frozen
+// and thawed in between: the command was told to end and will, so it is a loss.
 func (r *run) hear(e keeper.Event) {
 	switch e.Kind {
 	case keeper.Started:

@@ -16,6 +16,8 @@ func deadly() []os.Signal {
 }
 
 // harmless are the signals that only matter once there is a command.
+// To catch one takes time, for which the command would have to wait: so they are left
+// until it runs.
 func harmless() []os.Signal {
 	return []os.Signal{unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGCONT, unix.SIGWINCH, unix.SIGCHLD}
 }
@@ -42,12 +44,16 @@ func pauses(sig os.Signal) bool {
 
 // fromTerminal reports whether sig reaches the command without being passed
 // on, because the terminal sends it to everybody in the foreground.
+// The runtime does not tell who sent a signal, so one that was sent by kill to this
+// process alone is taken for a key, too.
 func fromTerminal(sig os.Signal) bool {
 	return sig == unix.SIGINT || sig == unix.SIGQUIT || sig == unix.SIGWINCH
 }
 
 // pause stops this process until it is continued.
-func pause() { unix.Kill(os.Getpid(), unix.SIGSTOP) }
+// SIGSTOP and not the signal that came: that one is caught, and to let go of it first
+// would open a gap in which another one is lost.
+func pause() { _ = unix.Kill(os.Getpid(), unix.SIGSTOP) }
 
 // number is the signal as the kernel knows it.
 func number(sig os.Signal) syscall.Signal { return sig.(syscall.Signal) }

@@ -62,6 +62,7 @@ func WriteStatus(path, lock string, code int, r Result) error {
 		return err
 	}
 	text = append(text, '\n')
+	// A pipe or a device has readers that would be left behind by a rename.
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return os.WriteFile(path, text, 0o644)
 	}
@@ -69,7 +70,7 @@ func WriteStatus(path, lock string, code int, r Result) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temporary.Name())
+	defer func() { _ = os.Remove(temporary.Name()) }() // there is none after success
 	_, err = temporary.Write(text)
 	if e := temporary.Chmod(0o644); err == nil {
 		err = e
@@ -80,5 +81,7 @@ func WriteStatus(path, lock string, code int, r Result) error {
 	if err != nil {
 		return err
 	}
+	// Not synced: the file tells of this run to who waits for it, and after a crash
+	// of the machine nobody does.
 	return os.Rename(temporary.Name(), path)
 }

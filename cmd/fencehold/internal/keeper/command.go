@@ -41,6 +41,7 @@ type Command struct {
 }
 
 // encode writes c as strings that each end in NUL, which none of them holds.
+// Both ends are the same program, so there is no version in it.
 func (c Command) encode() []byte {
 	var b strings.Builder
 	put := func(s string) { b.WriteString(s); b.WriteByte(0) }
@@ -110,10 +111,12 @@ func (c Command) start() (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		defer syscall.Close(fd)
+		defer discard(fd)
 		stdin = uintptr(fd)
 	}
 	sys := &syscall.SysProcAttr{Setpgid: true, Pgid: c.Foreign}
+	// The third line of defence, for the command alone: the other two are the socket
+	// and the wrapper.
 	process.DieWithParent(sys)
 	attr := &syscall.ProcAttr{Env: c.Env, Files: []uintptr{stdin, 1, 2}, Sys: sys}
 	pid, err := syscall.ForkExec(c.Path, c.Args, attr)
@@ -126,6 +129,8 @@ func (c Command) start() (int, error) {
 }
 
 // target is whom signals for the command go to.
+// On a terminal the group belongs to the shell around this run as well, and no signal
+// may go to all of it.
 func (c Command) target(pid, except int) process.Target {
 	if c.Foreign != 0 {
 		return process.Descendants{Except: except}

@@ -11,6 +11,7 @@
 package keeper
 
 import (
+	"errors"
 	"os"
 	"os/signal"
 	"runtime"
@@ -26,9 +27,6 @@ import (
 // second one is the descriptor of its socket.
 const Argument = "keep-command"
 
-// readyAfter is how long a keeper without a command puts off what costs time.
-const readyAfter = 20 * time.Millisecond
-
 // pollEvery is how often a keeper looks whether processes that it cannot wait
 // for are gone.
 const pollEvery = 5 * time.Millisecond
@@ -42,10 +40,14 @@ func Main(args []string) int {
 	if err != nil {
 		return unusable(err.Error())
 	}
+	// The descriptor came through an exec, so it has lost this flag; the command
+	// must not get it.
 	unix.CloseOnExec(fd)
+	// Before there is a command, so that no orphan can be missed.
 	if err := process.Adopt(); err != nil {
 		return unusable(err.Error())
 	}
+	// Only the wrapper has the other end: its end is the end of the wrapper.
 	socket, err := newSocket(fd)
 	if err != nil {
 		return unusable(err.Error())
@@ -56,25 +58,8 @@ func Main(args []string) int {
 
 // unusable tells whoever called a keeper by hand that it is not for them.
 func unusable(why string) int {
-	os.Stderr.WriteString("fencehold: " + Argument + " is for internal use: " + why + "\n")
+	_, _ = os.Stderr.WriteString("fencehold: " + Argument + " is for internal use: " + why + "\n")
 	return 64
-}
-
-// swallow keeps signals to all processes of a service or a terminal from
-// ending the keeper before the command. They are caught, not ignored: what is
-// ignored here would be ignored in the command. What was ignored when the
-// process began stays so.
-func (k *keeper) swallow() {
-	k.notBeforeFork()
-	drain := make(chan os.Signal, 1)
-	for _, sig := range []os.Signal{
-		unix.SIGTERM, unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM,
-		unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU,
-	} {
-		if !signal.Ignored(sig) {
-			signal.Notify(drain, sig)
-		}
-	}
 }
 
 // A keeper is driven by one goroutine, which owns all of its state.
@@ -115,12 +100,15 @@ func serve(s *socket, own bool) {
 	for !k.done {
 		k.turn()
 	}
+	// This ends the thread that forked the command, too, and with it what dies with
+	// its parent: nobody is left by now whom that could hit.
 	close(k.quit)
 	signal.Stop(k.changes)
 	if k.alarm != nil {
 		k.alarm.Close()
 	}
-	s.shut(unix.SHUT_RDWR)
+	// What was said last stays readable at the other end.
+	_ = s.shut(unix.SHUT_RDWR)
 }
 
 // listen turns what the wrapper says into events, and its end into a closed
@@ -140,27 +128,6 @@ func (k *keeper) listen() {
 	}
 }
 
-// notBeforeFork waits until the command runs, or is not to be expected soon:
-// catching signals takes milliseconds, for which the command need not wait.
-func (k *keeper) notBeforeFork() {
-	select {
-	case <-k.forked:
-	case <-k.quit:
-	case <-time.After(readyAfter):
-	}
-}
-
-// watch lets the ends of children wake the keeper. The command may have ended
-// before it begins: so it wakes the keeper once itself.
-func (k *keeper) watch() {
-	k.notBeforeFork()
-	signal.Notify(k.changes, unix.SIGCHLD)
-	select {
-	case k.changes <- unix.SIGCHLD:
-	default:
-	}
-}
-
 // turn waits for one event and deals with it.
 func (k *keeper) turn() {
 	select {
@@ -168,6 +135,7 @@ func (k *keeper) turn() {
 		if ok {
 			k.handle(m)
 		} else {
+			// A closed channel is always ready, and would keep the others from their turn.
 			k.messages = nil
 			k.abandoned()
 		}
@@ -175,6 +143,8 @@ func (k *keeper) turn() {
 	case <-k.rings:
 	case <-k.poll.C:
 	}
+	// In this order: only who was reaped is known to have ended, and a command that
+	// has ended by itself must not be reported as killed.
 	k.reap()
 	k.climb()
 	k.look()
@@ -221,6 +191,8 @@ func (k *keeper) start(m message) {
 		k.done = true
 		return
 	}
+	// The command runs already. What the wrapper has said since then waits on the
+	// socket, and finds the fields below filled in.
 	k.command, k.pid = c, pid
 	k.target = c.target(pid, 0)
 	k.ladder = ladder{deadline: c.Deadline, notice: c.Notice}
@@ -234,7 +206,9 @@ func (k *keeper) start(m message) {
 // the kernel kills the command when the thread that started it ends.
 func (k *keeper) fork(c Command) (pid int, err error) {
 	go func() {
+		// Never unlocked: the thread ends with this goroutine, and not before.
 		runtime.LockOSThread()
+		// Both results are read after forked was closed, which orders them.
 		pid, err = c.start()
 		close(k.forked)
 		<-k.quit
@@ -245,7 +219,7 @@ func (k *keeper) fork(c Command) (pid int, err error) {
 
 // errno returns the number of a system error, EIO for any other.
 func errno(err error) int64 {
-	if e, ok := err.(syscall.Errno); ok {
+	if e, ok := errors.AsType[syscall.Errno](err); ok {
 		return int64(e)
 	}
 	return int64(syscall.EIO)
@@ -261,12 +235,13 @@ func letGo() {
 	for to := range 2 {
 		replace(fd, to)
 	}
-	unix.Close(fd)
+	discard(fd)
 }
 
 // forward passes a signal on; with a positive grace the command is killed
 // after it.
 func (k *keeper) forward(sig syscall.Signal, grace time.Duration) {
+	// The signal goes first: a grace that begins before it is shorter than promised.
 	k.target.Signal(sig)
 	if grace > 0 {
 		k.wakeUp(sig)
@@ -284,6 +259,8 @@ func (k *keeper) stop(sig syscall.Signal, grace time.Duration) {
 }
 
 // wakeUp lets a command that is stopped act on sig.
+// The signal is sent before: a command that was continued first could go on working
+// for as long as it likes before it is told.
 func (k *keeper) wakeUp(sig syscall.Signal) {
 	if sig != unix.SIGKILL && sig != unix.SIGCONT {
 		k.target.Signal(unix.SIGCONT)
@@ -297,16 +274,21 @@ func (k *keeper) abandoned() {
 		k.done = true
 		return
 	}
+	// The lock may be free already, if its service noticed the end sooner than this
+	// process: no grace.
 	k.ladder.tell(k.command.Clock.Now(), 0)
 }
 
 // reap takes notice of children that ended: the command, and those of its
 // descendants that lost their parents.
+// Without a process of its own the keeper must leave the children of others alone
+// until it has one itself.
 func (k *keeper) reap() {
 	if k.pid == 0 && !k.own {
 		return
 	}
 	for _, c := range process.Reap() {
+		// A descendant may get the number of the command once that was reaped.
 		if c.PID == k.pid && !k.exited {
 			k.exited = true
 			k.say(number(msgExited, int64(c.Status)))
@@ -315,6 +297,7 @@ func (k *keeper) reap() {
 }
 
 // climb takes the steps of the ladder that are due.
+// It may be called at any time, and as often as one likes.
 func (k *keeper) climb() {
 	if k.pid == 0 {
 		return
@@ -322,6 +305,7 @@ func (k *keeper) climb() {
 	now := k.command.Clock.Now()
 	step := k.ladder.due(now)
 	if step != stepNone && k.ladder.overdue(now) {
+		// The wrapper learns why before the command can end by it.
 		k.say(number(msgOverdue))
 	}
 	switch step {
@@ -332,6 +316,7 @@ func (k *keeper) climb() {
 		k.say(number(msgKilled))
 		k.target.Signal(unix.SIGKILL)
 	}
+	// The alarm is set on every turn: a new deadline may have come in between.
 	if !k.done {
 		k.alarm.Set(k.ladder.next())
 	}
@@ -339,6 +324,8 @@ func (k *keeper) climb() {
 
 // look finds out whether the end has come, and hastens it: what the command
 // leaves behind is told to end too.
+// Gone is asked in the very turn in which the command was reaped: until then its
+// number, which is that of the group, cannot have been given to somebody else.
 func (k *keeper) look() {
 	if k.done || k.pid == 0 {
 		return
@@ -348,6 +335,7 @@ func (k *keeper) look() {
 		return
 	}
 	if k.exited && k.target.Gone() {
+		// Nobody can join the group any more: only a member could have brought one in.
 		k.say(number(msgGone))
 		k.done = true
 		return
@@ -358,13 +346,16 @@ func (k *keeper) look() {
 		k.stop(unix.SIGTERM, k.command.Grace)
 		k.alarm.Set(k.ladder.next())
 	}
+	// There is no event for the end of those who are not children of this process.
 	k.poll.Reset(pollEvery)
 }
 
 // say tells the wrapper, as long as there is one. A wrapper that cannot be told
 // is about to close its end.
+// A wrapper that is frozen does not read, but the few messages of a run never fill
+// the socket: the keeper cannot be held up by it.
 func (k *keeper) say(m message) {
 	if !k.orphan {
-		k.socket.send(m)
+		_ = k.socket.send(m)
 	}
 }

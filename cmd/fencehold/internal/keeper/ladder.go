@@ -23,6 +23,8 @@ const (
 )
 
 // due returns the step to take at now, and remembers it.
+// KILL comes before the notice: after a suspend both may be due, and a command that
+// is woken by a signal only to be killed could write in between.
 func (l *ladder) due(now time.Duration) step {
 	switch {
 	case l.killed:
@@ -41,6 +43,7 @@ func (l *ladder) due(now time.Duration) step {
 func (l *ladder) overdue(now time.Duration) bool { return l.tellAt() != 0 && l.tellAt() <= now }
 
 // next is when due has to be asked again, 0 for never.
+// A ladder that has killed is at its end: what is left is to wait.
 func (l *ladder) next() time.Duration {
 	switch {
 	case l.killed:
@@ -54,6 +57,8 @@ func (l *ladder) next() time.Duration {
 }
 
 // tell begins the grace now. A later call may shorten it, never lengthen it.
+// Shorter graces come from those who know more: the loss of the lock after a TERM of
+// the user, the end of the wrapper after both.
 func (l *ladder) tell(now, grace time.Duration) {
 	l.told = true
 	if at := now + grace; l.killAt == 0 || at < l.killAt {

@@ -47,8 +47,11 @@ func TestLadder(t *testing.T) {
 func TestLadderNext(t *testing.T) {
 	t.Parallel()
 	for _, l := range []ladder{
-		{deadline: 50 * ms, notice: 20 * ms}, {told: true, killAt: 40 * ms}, {},
-		{deadline: 50 * ms, notice: 20 * ms, killAt: 10 * ms}, {deadline: 50 * ms, paused: true},
+		{deadline: 50 * ms, notice: 20 * ms},
+		{told: true, killAt: 40 * ms},
+		{},
+		{deadline: 50 * ms, notice: 20 * ms, killAt: 10 * ms},
+		{deadline: 50 * ms, paused: true},
 	} {
 		awake := l
 		told, killed := climb(&awake, 100*ms)

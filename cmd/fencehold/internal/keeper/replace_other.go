@@ -5,4 +5,4 @@ package keeper
 import "golang.org/x/sys/unix"
 
 // replace makes the descriptor to a copy of from.
-func replace(from, to int) { unix.Dup2(from, to) }
+func replace(from, to int) { _ = unix.Dup2(from, to) }

@@ -59,20 +59,20 @@ func Spawn() (*Keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer unix.Close(theirs)
+	defer discard(theirs)
 	inherited, err := inheritable(theirs)
 	if err != nil {
-		unix.Close(ours)
+		discard(ours)
 		return nil, err
 	}
-	defer unix.Close(inherited)
+	defer discard(inherited)
 	// The keeper needs no environment, and starts faster without looking for
 	// the time zone. That of the command comes with it.
 	pid, err := syscall.ForkExec(self, []string{"fencehold", Argument, strconv.Itoa(inherited)}, &syscall.ProcAttr{
 		Env: []string{"TZ=UTC"}, Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{Setpgid: true},
 	})
 	if err != nil {
-		unix.Close(ours)
+		discard(ours)
 		return nil, fmt.Errorf("start of the keeper process: %w", err)
 	}
 	return newKeeper(ours, pid)
@@ -80,6 +80,7 @@ func Spawn() (*Keeper, error) {
 
 // Inside returns a keeper that lives in this process: it does all that a
 // keeper does as long as this process does.
+// The messages are the same, so nothing else has to know which of them it is.
 func Inside() (*Keeper, error) {
 	ours, theirs, err := pair()
 	if err != nil {
@@ -94,6 +95,7 @@ func Inside() (*Keeper, error) {
 }
 
 // newKeeper is the wrapper's side of the keeper at the other end of fd.
+// The socket of a keeper that has ended already is readable, and says so.
 func newKeeper(fd, pid int) (*Keeper, error) {
 	socket, err := newSocket(fd)
 	if err != nil {
@@ -107,6 +109,7 @@ func newKeeper(fd, pid int) (*Keeper, error) {
 
 // pair makes the socket. Both ends are close-on-exec.
 func pair() (ours, theirs int, err error) {
+	// Where the flag cannot be set by the same call, no fork may come in between.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
@@ -118,10 +121,15 @@ func pair() (ours, theirs int, err error) {
 	return fds[0], fds[1], nil
 }
 
+// discard closes a descriptor through which nothing was written.
+func discard(fd int) { _ = unix.Close(fd) }
+
 // inheritable copies fd to a high number that survives exec. Nothing but the
 // keeper is started by the wrapper, so nobody else can inherit it.
 func inheritable(fd int) (int, error) {
 	for _, from := range []int{highest, 3} {
+		// A low limit for descriptors refuses the high number. Then any one must do that
+		// is free.
 		n, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD, from)
 		if err == nil {
 			return n, nil
@@ -140,6 +148,7 @@ func (k *Keeper) listen(events chan<- Event) {
 			return
 		}
 		if e, ok := event(m); ok {
+			// The run reads until the channel is closed, or gives up on the keeper and ends.
 			events <- e
 		}
 	}
@@ -178,32 +187,37 @@ func (k *Keeper) Start(c Command, lock *os.File) error {
 }
 
 // Deadline tells that the lease ends at the time at of the command's clock.
-func (k *Keeper) Deadline(at time.Duration) error {
-	return k.socket.send(number(msgDeadline, int64(at)))
+func (k *Keeper) Deadline(at time.Duration) {
+	k.tell(number(msgDeadline, int64(at)))
 }
 
 // Signal passes sig on to the command. With a positive grace, the command is
 // killed after it.
-func (k *Keeper) Signal(sig syscall.Signal, grace time.Duration) error {
-	return k.socket.send(number(msgSignal, int64(sig), int64(grace)))
+func (k *Keeper) Signal(sig syscall.Signal, grace time.Duration) {
+	k.tell(number(msgSignal, int64(sig), int64(grace)))
 }
 
 // Stop ends the command: with sig, and KILL after the grace; without a grace,
 // by KILL at once.
-func (k *Keeper) Stop(sig syscall.Signal, grace time.Duration) error {
-	return k.socket.send(number(msgStop, int64(sig), int64(grace)))
+func (k *Keeper) Stop(sig syscall.Signal, grace time.Duration) {
+	k.tell(number(msgStop, int64(sig), int64(grace)))
 }
 
 // Suspend tells that this process is about to stop itself. A sig that is not
 // 0 goes to the command before.
-func (k *Keeper) Suspend(sig syscall.Signal) error {
-	return k.socket.send(number(msgSuspend, int64(sig)))
+func (k *Keeper) Suspend(sig syscall.Signal) {
+	k.tell(number(msgSuspend, int64(sig)))
 }
 
 // Resume tells that this process was continued and still has the lock. With
 // always, the command is continued; otherwise only if it is seen stopped.
-func (k *Keeper) Resume(always bool) error { return k.socket.send(number(msgResume, truth(always))) }
+func (k *Keeper) Resume(always bool) { k.tell(number(msgResume, truth(always))) }
 
 // Dismiss tells a keeper that no command will come, or that it is not needed
 // any more. One whose command is alive kills it.
-func (k *Keeper) Dismiss() error { return k.socket.shut(unix.SHUT_WR) }
+func (k *Keeper) Dismiss() { _ = k.socket.shut(unix.SHUT_WR) }
+
+// tell sends what needs no answer. A keeper that does not get it has ended or is
+// about to, which the end of Events says at the right place in the order of
+// what it did before; an error here would come out of turn.
+func (k *Keeper) tell(m message) { _ = k.socket.send(m) }

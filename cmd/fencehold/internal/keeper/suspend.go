@@ -23,6 +23,8 @@ func (k *keeper) suspend(sig syscall.Signal) {
 	if sig != 0 {
 		k.target.Signal(sig)
 	}
+	// The signal comes first: a deadline that passes in between finds the command
+	// stopped, and a pinned one unharmed.
 	k.ladder.paused = k.command.Pinned
 	k.paused = time.Now()
 }
@@ -31,18 +33,22 @@ func (k *keeper) suspend(sig syscall.Signal) {
 // the foreground of a terminal both get the same signals, but the wrapper acts
 // on them later: it may stop itself after it was continued, and would never
 // know.
+// Outside a terminal the order of these signals is that of who sends them by kill,
+// and is not put right.
 func (k *keeper) nudge() {
 	if k.paused.IsZero() || k.command.Foreign == 0 || k.exited {
 		return
 	}
 	k.poll.Reset(nudgeAfter / 2)
 	if !k.runs() {
+		// The time begins anew with each look: the wrapper has to be seen stopped beside
+		// a running command for the whole of it, not once by chance.
 		k.paused = time.Now()
 		k.desert()
 		return
 	}
 	if parent := os.Getppid(); time.Since(k.paused) > nudgeAfter && k.halted(parent) {
-		unix.Kill(parent, unix.SIGCONT)
+		_ = unix.Kill(parent, unix.SIGCONT)
 	}
 }
 
@@ -59,6 +65,7 @@ func (k *keeper) desert() {
 		return
 	}
 	group := process.Group(k.command.Foreign)
+	// HUP stays pending while the job is stopped, and is what it acts on first.
 	group.Signal(unix.SIGHUP)
 	group.Signal(unix.SIGCONT)
 }
@@ -72,6 +79,7 @@ func (k *keeper) runs() bool {
 }
 
 // halted reports whether a signal stopped the process.
+// One that a debugger has stopped is not: it is the debugger's to continue.
 func (k *keeper) halted(pid int) bool {
 	s, err := process.ReadStat(pid)
 	return err == nil && s.Stopped()

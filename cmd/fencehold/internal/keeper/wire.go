@@ -72,6 +72,7 @@ type socket struct {
 }
 
 // newSocket takes over a descriptor. Nobody else may have a copy of it.
+// The poller of the runtime waits for it, so that neither side spends a thread.
 func newSocket(fd int) (*socket, error) {
 	if err := unix.SetNonblock(fd, true); err != nil {
 		return nil, os.NewSyscallError("fcntl", err)
@@ -94,6 +95,8 @@ func (s *socket) send(m message) error {
 		var n int
 		var err error
 		failed := s.conn.Write(func(fd uintptr) bool {
+			// The descriptor goes with the first bytes, once: a second copy after a
+			// short write would never be closed.
 			n, err = unix.SendmsgN(int(fd), frame, rights, nil, unix.MSG_NOSIGNAL)
 			return !again(err)
 		})
@@ -133,6 +136,7 @@ func (s *socket) fill(m *message, to []byte) error {
 		var n, oobn int
 		var err error
 		failed := s.conn.Read(func(fd uintptr) bool {
+			// False makes it wait until the socket is ready, and then try again.
 			n, oobn, _, _, err = unix.Recvmsg(int(fd), to, rights, recvFlags)
 			return !again(err)
 		})
@@ -151,6 +155,7 @@ func (s *socket) fill(m *message, to []byte) error {
 }
 
 // shut ends one or both directions.
+// Unlike a close, the other side sees it even while a copy of the descriptor is open.
 func (s *socket) shut(how int) error {
 	var err error
 	failed := s.conn.Control(func(fd uintptr) { err = unix.Shutdown(int(fd), how) })
@@ -158,6 +163,8 @@ func (s *socket) shut(how int) error {
 }
 
 // take keeps the descriptor of a message. There is at most one.
+// Between the call that received it and the flag lies a gap in which a fork would let
+// it leak where there is no MSG_CMSG_CLOEXEC: the keeper forks in one place only.
 func (m *message) take(oob []byte) {
 	control, err := unix.ParseSocketControlMessage(oob)
 	if err != nil {

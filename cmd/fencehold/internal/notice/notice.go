@@ -28,6 +28,7 @@ type Printer struct {
 }
 
 // New returns a printer that writes to out what belongs to level.
+// Nothing is buffered: a process that is killed has said what it had to say.
 func New(out io.Writer, level Level, asJSON bool) *Printer {
 	return &Printer{out: out, level: level, json: asJSON}
 }
@@ -48,7 +49,7 @@ func (p *Printer) print(level Level, name, format string, args []any) {
 	}
 	text := oneLine(fmt.Sprintf(format, args...))
 	if !p.json {
-		fmt.Fprintf(p.out, "fencehold: %s\n", text)
+		_, _ = fmt.Fprintf(p.out, "fencehold: %s\n", text)
 		return
 	}
 	line, err := json.Marshal(struct {
@@ -57,7 +58,7 @@ func (p *Printer) print(level Level, name, format string, args []any) {
 		Text  string `json:"msg"`
 	}{time.Now().Format(time.RFC3339Nano), name, text})
 	if err == nil {
-		p.out.Write(append(line, '\n'))
+		_, _ = p.out.Write(append(line, '\n'))
 	}
 }
 

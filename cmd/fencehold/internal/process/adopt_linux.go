@@ -14,6 +14,7 @@ func Adopt() error {
 }
 
 // DieWithParent lets the child be killed when the thread that starts it ends.
+// Of the thread, not of the process: see where it is used.
 func DieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
 
 // Self is a path of the program that this process runs, also when its file

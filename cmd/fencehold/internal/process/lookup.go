@@ -37,7 +37,7 @@ func Lookup(name, path string) (string, error) {
 	}
 	var refused error
 	if name != "" {
-		for _, dir := range strings.Split(path, ":") {
+		for dir := range strings.SplitSeq(path, ":") {
 			file := filepath.Join(dir, name)
 			if !strings.Contains(file, "/") {
 				file = "./" + file
@@ -46,6 +46,7 @@ func Lookup(name, path string) (string, error) {
 			if err == nil {
 				return file, nil
 			}
+			// A later directory may still have one that can be executed, as for a shell.
 			if refused == nil && errors.Is(err, fs.ErrPermission) {
 				refused = err
 			}

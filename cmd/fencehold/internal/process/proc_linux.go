@@ -25,6 +25,7 @@ func All() ([]Stat, error) {
 		if err != nil {
 			continue
 		}
+		// One that ended since the names were read is as good as never seen.
 		if s, err := ReadStat(pid); err == nil {
 			stats = append(stats, s)
 		}
@@ -45,6 +46,7 @@ func ReadStat(pid int) (Stat, error) {
 // ...", with the number of threads at place 20. NAME may hold blanks and
 // parentheses.
 func parseStat(line []byte) (Stat, error) {
+	// The last parenthesis ends the name: none comes after it in the line.
 	open, end := bytes.IndexByte(line, '('), bytes.LastIndexByte(line, ')')
 	if open < 0 || end < open {
 		return Stat{}, fmt.Errorf("process line %q: no name in parentheses", line)

@@ -21,6 +21,7 @@ func Reap() []Change {
 	var changes []Change
 	for {
 		var status unix.WaitStatus
+		// Any child: those that were adopted are known by no number.
 		pid, err := unix.Wait4(-1, &status, unix.WNOHANG, nil)
 		switch {
 		case errors.Is(err, unix.EINTR):

@@ -13,8 +13,10 @@ import (
 
 // A Target is the processes of one command.
 type Target interface {
-	// Signal sends sig to each of them. It is no error if there is none.
-	Signal(sig syscall.Signal) error
+	// Signal sends sig to each of them, if there is any. Whether it had an
+	// effect is seen by Gone alone: a signal that could not be sent, to a program
+	// of another user, changes nothing about who has to be waited for.
+	Signal(sig syscall.Signal)
 	// Gone reports whether none of them is alive.
 	Gone() bool
 }
@@ -24,7 +26,7 @@ type Group int
 
 // Signal reaches the whole group at once: the kernel leaves no gap in which a
 // member could fork unseen.
-func (g Group) Signal(sig syscall.Signal) error { return send(-int(g), sig) }
+func (g Group) Signal(sig syscall.Signal) { _ = unix.Kill(-int(g), sig) }
 
 // Gone asks the kernel first, which counts zombies too, and reads the list of
 // processes only if there is anything to tell apart.
@@ -33,6 +35,7 @@ func (g Group) Gone() bool {
 		return true
 	}
 	all, err := All()
+	// What cannot be read counts as alive: to release too late is the safe mistake.
 	return err == nil && !slices.ContainsFunc(all, func(s Stat) bool { return s.Group == int(g) && s.Alive() })
 }
 
@@ -45,12 +48,14 @@ type Descendants struct {
 
 // Signal reaches those that are there at this moment. Who must not miss any
 // repeats it until Gone.
-func (d Descendants) Signal(sig syscall.Signal) error {
+func (d Descendants) Signal(sig syscall.Signal) {
 	members, err := d.members()
-	for _, pid := range members {
-		err = errors.Join(err, send(pid, sig))
+	if err != nil {
+		return
 	}
-	return err
+	for _, pid := range members {
+		_ = unix.Kill(pid, sig)
+	}
 }
 
 // Gone reports whether no descendant is alive.
@@ -65,6 +70,7 @@ func (d Descendants) members() ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
+	// It cannot fail for the caller's own session.
 	session, _ := unix.Getsid(0)
 	return descend(all, os.Getpid(), d.Except, session), nil
 }
@@ -77,6 +83,7 @@ func Orphaned(group, session, who int) bool {
 	return err == nil && orphaned(all, group, session, who)
 }
 
+// It is the rule of the kernel with one exception, the keeper.
 func orphaned(all []Stat, group, session, who int) bool {
 	shells := map[int]bool{}
 	for _, s := range all {
@@ -87,6 +94,8 @@ func orphaned(all []Stat, group, session, who int) bool {
 
 // descend returns the living descendants of root in session, parents before
 // their children.
+// The list is not of one moment: a process may have been read before its parent ended,
+// and then hangs on a number that is not there. The next look finds it.
 func descend(all []Stat, root, except, session int) []int {
 	children := map[int][]Stat{}
 	for _, s := range all {
@@ -98,19 +107,12 @@ func descend(all []Stat, root, except, session int) []int {
 	for queue := []int{root}; len(queue) > 0; queue = queue[1:] {
 		for _, s := range children[queue[0]] {
 			queue = append(queue, s.PID)
+			// Dead ones are passed through, since children of a zombie may not have been
+			// handed on yet.
 			if s.Alive() && (s.Session == session || s.Session == 0) {
 				found = append(found, s.PID)
 			}
 		}
 	}
 	return found
-}
-
-// send ignores that there is nobody, and nobody left who may be signalled.
-func send(pid int, sig syscall.Signal) error {
-	err := unix.Kill(pid, sig)
-	if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.EPERM) {
-		return nil
-	}
-	return err
 }

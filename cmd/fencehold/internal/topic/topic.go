@@ -7,14 +7,17 @@ const ExitCodes = `Exit codes of fencehold:
   0..255   run: the exit code of the command
   128+N    run: the command was ended by signal N
   64       wrong flags or URL, or not supported by this lock service
-  69       lock service not reachable
-  70       internal error
+  69       lock service not reachable (mostly of those that have a server)
+  70       internal error; also a keeper process that was killed, and a system that
+           the command does not run on
   73       local lock file cannot be made
-  75       lock not acquired: it is held, or the time of -w ran out (-E sets this code)
-  77       lock service refused the credentials
+  75       lock not acquired: it is held, or the time of -w ran out (-E sets this code);
+           unlock: the question was not answered with yes, and nothing was changed
+  77       lock service refused the credentials (mostly of those that have a server)
   78       configuration file is wrong
   79       lock lost while the command ran, which was stopped (--lost-exit-code sets
-           this code); renew, release, check, unlock: not held by the holder named
+           this code); check, renew, release, unlock: not held, or not by the holder
+           that was named
   126      command cannot be executed; found out before the lock is taken
   127      command not found; found out before the lock is taken
   128+N    signal N came while waiting for the lock
@@ -24,7 +27,7 @@ With --max-hold, a command that was stopped gives 79.
 Any of these numbers can be the command's own: --status-file tells them apart.
 
   systemd      SuccessExitStatus=75
-  cron         fencehold run -n -E 0 ...
+  cron         fencehold run -q -n -E 0 LOCK -- CMD
 `
 
 // URLs says how lock services are named.
@@ -32,8 +35,23 @@ const URLs = `URLs of lock services:
 
   file://              this machine, no server: .local/state/fencehold in the home
                        directory of the user database. This is the default.
-  file:///DIR          this machine, in the directory DIR
-  mem://               this process alone, for tests
+                       Its locks are those of one user.
+  file:///DIR          this machine, in the directory DIR, which is made if the
+                       directory around it exists
+  file:///DIR?mode=lease
+                       the same, with locks that run out by time instead of being
+                       tied to a process; both modes exclude each other
+  mem://               this process alone, for tests of programs. run and acquire
+                       refuse it: it excludes nobody
+
+Users share locks in a directory that all may write, such as:
+
+  install -d -m 1777 /var/lib/locks
+  fencehold run --url file:///var/lib/locks LOCK -- CMD
+
+A lock of file:// is seen by flock(1), and fencehold sees one of flock(1), while a
+process holds it. Locks of acquire, and those that --min-hold keeps, follow lease
+mode: no process holds them, and flock(1) does not see them.
 
 The URL is taken from --url, FENCEHOLD_URL, or url in the configuration file. There,
 ${NAME} stands for a variable of the environment, and password_file names a file
@@ -49,12 +67,42 @@ const Env = `Environment that fencehold run gives to its command:
   FENCEHOLD_HOLDER       random id of this grant
   FENCEHOLD_FENCE        all three, as in the header Fencing-Token
   FENCEHOLD_BACKEND      URL of the lock service, without password
-  FENCEHOLD_TTL_MS       how long the lock outlives this machine, in milliseconds
+  FENCEHOLD_TTL_MS       the time of --ttl, in milliseconds
   FENCEHOLD_ACQUIRED_AT  when the lock was acquired (RFC 3339)
-  FENCEHOLD_STACK        NAME=TOKEN;BACKEND of this and all outer runs
+  FENCEHOLD_STACK        NAME=TOKEN;BACKEND of this and all outer runs, the outermost
+                         first, with blanks between; NAME and BACKEND are
+                         percent-encoded, with + for a blank, as in a query
 
 Environment that fencehold reads; a flag counts more, a configuration file less:
 
   FENCEHOLD_URL  FENCEHOLD_TTL  FENCEHOLD_KILL_AFTER  FENCEHOLD_OWNER
   FENCEHOLD_PASSWORD_FILE  FENCEHOLD_LOG_FORMAT  FENCEHOLD_CONFIG  FENCEHOLD_PROFILE
+`
+
+// Config documents the configuration file.
+const Config = `The configuration file is TOML. Each key may be left out:
+
+  default_profile = "prod"             # the profile unless told otherwise
+  url = "file:///var/lib/locks"        # where locks are kept; see help urls
+  ttl = "30s"                          # as --ttl of run; a number counts seconds
+  kill_after = 5                       # as --kill-after of run
+  owner = "build farm"                 # as --owner of run
+  password_file = "/etc/fencehold/pw"  # its first line is the password of the URL
+  log_format = "text"                  # or "json": messages on standard error
+
+  [profile.prod]                       # all but default_profile may stand here too
+  url = "redis://app:${LOCK_PASSWORD}@locks.example/0"
+
+${NAME} in a URL stands for a variable of the environment, which must be set. A file
+that everybody can read must hold no password.
+
+The file is that of --config, or of FENCEHOLD_CONFIG. Otherwise it is
+fencehold/config.toml in $XDG_CONFIG_HOME, else in .config of $HOME, else (with HOME
+unset, or no directory) in .config of the home directory of the user database, where
+cron finds it too. Then it need not exist.
+
+What counts more comes first: flag, environment (FENCEHOLD_TTL for ttl, and so on),
+profile, top of the file, default. The profile is that of --profile, of
+FENCEHOLD_PROFILE, or default_profile. "fencehold config show --origin" shows what
+counts, and why.
 `

@@ -67,9 +67,10 @@ func since(t time.Time) string {
 	return "since " + t.Format(time.RFC3339)
 }
 
-// byHand is a command that shows the lock without this program.
+// byHand is a command that shows the lock without this program, empty if nobody
+// holds it: what the file of a free lock says is about an earlier holder.
 func byHand(h fencehold.Holding, info fencehold.Info) string {
-	if info.Kind == "file" && h.Key != "" {
+	if info.Kind == "file" && h.Held && h.Key != "" {
 		return "cat " + shellQuote(h.Key)
 	}
 	return ""

@@ -77,6 +77,7 @@ func WriteJSON(out io.Writer, v any) error {
 }
 
 // WriteLine writes v on one line.
+// Each is one write, so that lines of several writers do not mix.
 func WriteLine(out io.Writer, v any) error {
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)

@@ -33,6 +33,8 @@ func newLeaseView(l *fencehold.Lease) leaseView {
 
 // PrintLease writes the lease as the format says: name is the holder's id
 // alone, which renew and release want.
+// The end that it shows is the safe one by the clock of this machine, a little before
+// that of the lock service.
 func PrintLease(out io.Writer, f Format, l *fencehold.Lease) error {
 	switch f {
 	case Lines:

@@ -17,6 +17,7 @@ type Lock struct {
 	Schema  int               `json:"schema_version"`
 	Name    string            `json:"name"`
 	Held    bool              `json:"held"`
+	Kept    bool              `json:"kept"`
 	Holder  *string           `json:"holder"`
 	Token   *string           `json:"token"`
 	Owner   *string           `json:"owner"`
@@ -42,7 +43,7 @@ type Waiter struct {
 // NewLock converts what the lock service tells.
 func NewLock(h fencehold.Holding) Lock {
 	l := Lock{
-		Schema: SchemaVersion, Name: h.Name, Held: h.Held, Holder: known(h.Holder), Owner: known(h.Owner),
+		Schema: SchemaVersion, Name: h.Name, Held: h.Held, Kept: h.Kept, Holder: known(h.Holder), Owner: known(h.Owner),
 		Labels: h.Labels, Host: known(h.Host), PID: known(h.PID), Since: Timestamp(h.Since),
 		TTL: known(h.TTL.Milliseconds()), Foreign: h.Foreign, Key: h.Key, Waiters: []Waiter{},
 	}

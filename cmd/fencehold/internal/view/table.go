@@ -17,6 +17,10 @@ import (
 // none stands for what is not known.
 const none = "-"
 
+// kept stands for the holder of a lock that nobody holds, and nobody can have
+// before its minimum hold is over.
+const kept = "(kept)"
+
 // tableOf makes one row for each lock, after a heading.
 func tableOf(locks []fencehold.Holding, wide bool, now time.Time) [][]string {
 	heading := []string{"LOCK", "HOLDER", "TOKEN", "AGE", "TTL", "WAITERS"}
@@ -39,6 +43,8 @@ func HolderOf(h fencehold.Holding) string {
 	switch {
 	case !h.Held:
 		return none
+	case h.Kept:
+		return kept
 	case h.Owner != "":
 		return Quote(h.Owner)
 	case h.Holder != "":
@@ -46,7 +52,7 @@ func HolderOf(h fencehold.Holding) string {
 	case h.Foreign:
 		return "(not fencehold)"
 	}
-	return "(kept)"
+	return none
 }
 
 // Labels lists labels in the order of their keys.
@@ -134,6 +140,7 @@ func writeTable(out io.Writer, rows [][]string) error {
 
 // Quote returns s as it is if it is safe in a line of a table and on a
 // terminal, otherwise as a quoted string of Go.
+// Names come from everybody who may take a lock, and a terminal obeys what is in them.
 func Quote(s string) string {
 	odd := func(r rune) bool {
 		return !unicode.IsGraphic(r) || unicode.IsSpace(r) || r == '"' || r == '\\' || r == utf8.RuneError

@@ -8,7 +8,6 @@ import (
 
 	"github.com/fencehold/fencehold"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/view"
-	"github.com/fencehold/fencehold/driver"
 )
 
 func holdings(now time.Time) []fencehold.Holding {
@@ -16,10 +15,10 @@ func holdings(now time.Time) []fencehold.Holding {
 		{
 			Name: "a", Held: true, Holder: "H1", Token: 1 << 52, Owner: "web 1", Labels: map[string]string{"k": "v", "a": "b"},
 			Host: "box", PID: 7, Since: now.Add(-90 * time.Second), TTL: 1500 * time.Millisecond, Key: "/x/a.lock", Waiting: 2,
-			Waiters: []driver.Waiter{{Owner: "w", PID: 8, Since: now}},
+			Waiters: []fencehold.Waiter{{Owner: "w", PID: 8, Since: now}},
 		},
 		{Name: "b\x1b[2J", Held: true, Foreign: true, Waiting: -1},
-		{Name: "c", Held: true},
+		{Name: "c", Held: true, Kept: true, Holder: "K"},
 	}
 }
 
@@ -71,6 +70,9 @@ func TestJSON(t *testing.T) {
 		t.Fatalf("%v: %s", err, b.String())
 	}
 	a, c := got.Locks[0], got.Locks[2]
+	if a["kept"] != false || c["kept"] != true || c["holder"] != "K" {
+		t.Errorf("kept: %v and %v, want false, and true with the id that unlock wants", a, c)
+	}
 	if a["token"] != "4503599627370496" || a["ttl_ms"] != 1500.0 || a["waiting"] != 2.0 || a["pid"] != 7.0 {
 		t.Errorf("first lock: %v", a)
 	}
@@ -82,7 +84,7 @@ func TestJSON(t *testing.T) {
 			t.Errorf("key %q is missing where its value is not known", key)
 		}
 	}
-	if c["token"] != nil || c["holder"] != nil || c["ttl_ms"] != nil || got.Locks[1]["waiting"] != nil {
+	if c["token"] != nil || c["owner"] != nil || c["ttl_ms"] != nil || got.Locks[1]["waiting"] != nil {
 		t.Errorf("unknown values are not null: %v", c)
 	}
 }

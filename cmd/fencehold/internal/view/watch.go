@@ -60,6 +60,7 @@ func (w *Watcher) events(locks []fencehold.Holding, now time.Time) error {
 	}
 	for name, h := range w.seen {
 		if _, still := current[name]; !still {
+			// It is shown as it was seen last, which may be some time ago.
 			h.Held = false
 			w.print("released", h, now)
 		}
@@ -70,5 +71,5 @@ func (w *Watcher) events(locks []fencehold.Holding, now time.Time) error {
 
 // print writes one event. A reader that has gone is noticed at the next look.
 func (w *Watcher) print(what string, h fencehold.Holding, now time.Time) {
-	WriteLine(w.Out, event{SchemaVersion, now.Format(time.RFC3339Nano), what, NewLock(h)})
+	_ = WriteLine(w.Out, event{SchemaVersion, now.Format(time.RFC3339Nano), what, NewLock(h)})
 }
