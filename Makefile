@@ -20,7 +20,7 @@ test: setup ## run all tests with the race detector; a skipped test is a failure
 	@scripts/test.sh -race
 
 conformance: setup ## run the conformance suites with all repetitions
-	@FENCEHOLD_CONFORMANCE=full scripts/test.sh -run 'Conformance|Leaks|Crash|Exclusion'
+	@FENCEHOLD_CONFORMANCE=full PACKAGES="./memlock ./filelock" scripts/test.sh
 
 bench: ## run the benchmarks
 	go test -run '^$$' -bench . -benchmem work

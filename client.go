@@ -28,13 +28,17 @@ type (
 	Waiter = driver.Waiter
 )
 
-// What a lock service can promise; see package driver for each.
 const (
-	Fencing   = driver.Fencing
-	Durable   = driver.Durable
+	// Fencing means that every grant has a token, larger than all before.
+	Fencing = driver.Fencing
+	// Durable means that tokens rise across crashes of the service, too.
+	Durable = driver.Durable
+	// FairQueue means that waiters are served in the order of arrival.
 	FairQueue = driver.FairQueue
-	MinHold   = driver.MinHold
-	Detached  = driver.Detached
+	// MinHold means that the service can do [WithMinHold].
+	MinHold = driver.MinHold
+	// Detached means that the service can do [WithDetached].
+	Detached = driver.Detached
 )
 
 // Client hands out the locks of one lock service. It may be used by any number

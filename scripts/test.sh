@@ -1,12 +1,14 @@
 #!/bin/sh
-# Runs the tests of every module with the given flags of go test. A skipped
-# test is a failure: it hides something that is missing.
+# Runs the tests of every module, or of PACKAGES, with the given flags of go
+# test, and anew each time. A skipped test is a failure: it hides something that
+# is missing.
 set -eu
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 status=0
-go test -v -timeout 15m "$@" work >"$log" 2>&1 || status=$?
+# shellcheck disable=SC2086
+go test -v -count=1 -timeout 15m "$@" ${PACKAGES:-work} >"$log" 2>&1 || status=$?
 if [ "$status" -ne 0 ]; then
 	grep -v -E '^(=== (RUN|PAUSE|CONT|NAME)|[[:space:]]*--- PASS|PASS$)' "$log" || true
 	echo "tests failed" >&2
