@@ -11,10 +11,11 @@ import (
 	"github.com/fencehold/fencehold/internal/lazycontext"
 )
 
-// The backoff of polling, where a backend can neither queue nor notify.
+// The backoff of polling, where a backend can neither queue nor notify: at most
+// three requests of a waiter in a tenth of a second.
 const (
-	minPoll = 10 * time.Millisecond
-	maxPoll = 50 * time.Millisecond
+	minPoll = 35 * time.Millisecond
+	maxPoll = 60 * time.Millisecond
 )
 
 // pollSlack is added to a holder's remaining time, so that a waiter does not

@@ -16,8 +16,12 @@ import (
 // It returns nil if the lock was released, and when it is called again;
 // [ErrLost] if the lease had ended before; [ErrUnavailable] if the outcome is
 // unknown: then it goes on trying in the background, and the lock is free at
-// the latest when its TTL is over.
+// the latest when its TTL is over. Released through a nil lease, which a failed
+// acquire returns, nothing happens.
 func (l *Lease) Release(ctx context.Context) error {
+	if l == nil {
+		return nil
+	}
 	l.releasing.Lock()
 	defer l.releasing.Unlock()
 	// Close waits for a release that has begun, so that it finds the backend
@@ -82,7 +86,7 @@ func (l *Lease) keep() time.Duration {
 func (l *Lease) giveBack(ctx context.Context) error {
 	grant := l.snapshot()
 	deadline := time.Now().Add(releaseLimit)
-	for pause, again := minPoll, false; ; pause, again = 2*pause, true {
+	for pause, again := minUndoPause, false; ; pause, again = 2*pause, true {
 		err := l.client.releaseOnce(ctx, grant, l.keep())
 		switch {
 		case err == nil:

@@ -13,7 +13,8 @@ import (
 const (
 	releaseLimit   = 3 * time.Second
 	releaseAttempt = time.Second
-	maxUndoPause   = 2 * time.Second
+	minUndoPause   = 10 * time.Millisecond
+	maxUndoPause   = 500 * time.Millisecond
 )
 
 // undo gives back, in the background, a grant that may or may not exist. It
@@ -22,7 +23,7 @@ const (
 // entered the client.
 func (c *Client) undo(grant driver.Grant, keep func() time.Duration) {
 	c.working.Go(func() {
-		pause := minPoll
+		pause := minUndoPause
 		for {
 			err := c.releaseOnce(context.Background(), grant, keep())
 			// "Not mine" ends it too: the grant never was, or is over. A
