@@ -55,6 +55,9 @@ func (a *app) acquire(cmd *cobra.Command, f *runflag.Flags, output string, args 
 	if err != nil {
 		return err
 	}
+	if err := refuseClosed(a.stdout); err != nil {
+		return err
+	}
 	f.LostCode, f.Slots, f.OnLost = exitcode.Lost, 1, "kill"
 	if err := f.Check([]string{name}); err != nil {
 		return a.usage(err)
@@ -85,6 +88,7 @@ func (a *app) acquire(cmd *cobra.Command, f *runflag.Flags, output string, args 
 		return f.NotAcquired(because(ctx, err))
 	}
 	// The lock is held by now, and only the output has its id.
+	survivePipe()
 	if err := view.PrintLease(a.stdout, format, lease); err != nil {
 		return a.giveBack(lease, fmt.Errorf("output: %w", err))
 	}

@@ -223,3 +223,12 @@ func (b *box) exists(name string) {
 		return err == nil
 	})
 }
+
+// finishQuiet runs cmd with the streams that it has, and returns its exit code.
+func (b *box) finishQuiet(t *testing.T, cmd *exec.Cmd) int {
+	t.Helper()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return b.wait(cmd)
+}

@@ -4,6 +4,8 @@ package main
 
 import (
 	"os"
+	"slices"
+	"strconv"
 
 	"github.com/fencehold/fencehold"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/guarded"
@@ -17,10 +19,11 @@ func (a *app) checkCommand() *cobra.Command {
 		Use:   "check [flags] [LOCK]",
 		Short: "Ask whether the lock of the run around this command is still held",
 		Long: "Check asks the lock service whether LOCK, by default the one of the run around\n" +
-			"this command, is held under the id of this run. It exits with 0 or 79.",
+			"this command, is held under the id of this run. LOCK may also be that of a run further out.\n" +
+			"It exits with 0 or 79.",
 		ValidArgsFunction: a.completeLock,
 	}
-	f.declare(cmd)
+	f.declareOwn(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.check(cmd, f, args) }
 	return cmd
 }
@@ -38,11 +41,11 @@ func (a *app) check(cmd *cobra.Command, f fenceFlags, args []string) error {
 	if err != nil {
 		return err
 	}
-	fence, err := f.fence(name)
+	fence, backend, err := f.around(name)
 	if err != nil {
 		return a.usage(err)
 	}
-	client, err := a.openAround(cmd)
+	client, err := a.openAround(cmd, backend)
 	if err != nil {
 		return err
 	}
@@ -53,16 +56,39 @@ func (a *app) check(cmd *cobra.Command, f fenceFlags, args []string) error {
 	}
 	// The answer is of the past by the time it is read: only a fence that the written
 	// resource checks is safe against that.
-	if !held.Held || held.Holder != fence.Holder || (fence.Token != 0 && fence.Token != held.Token) {
+	if !held.Held || (fence.Holder != "" && held.Holder != fence.Holder) ||
+		(fence.Token != 0 && fence.Token != held.Token) {
 		return f.notHeld(fence, nil)
 	}
 	return nil
 }
 
-// openAround connects to the lock service of the run around this command,
-// unless a flag names another one.
-func (a *app) openAround(cmd *cobra.Command) (*fencehold.Client, error) {
-	around := os.Getenv(guarded.EnvBackend)
+// around is the grant of name that is asked about, and where it is kept. The
+// environment has the id of the innermost run alone: one further out that has
+// the lock is known by its token.
+func (f *fenceFlags) around(name string) (fencehold.Fence, string, error) {
+	fence, err := f.fence(name)
+	backend := os.Getenv(guarded.EnvBackend)
+	if inner := os.Getenv(guarded.EnvLock); err != nil || f.holder != "" || inner == "" || inner == name {
+		return fence, backend, err
+	}
+	for _, outer := range slices.Backward(guarded.Stack(os.Getenv(guarded.EnvStack))) {
+		token, err := strconv.ParseInt(outer.Token, 10, 64)
+		if outer.Name != name || err != nil || token <= 0 {
+			continue
+		}
+		fence.Holder = ""
+		if fence.Token == 0 {
+			fence.Token = fencehold.Token(token)
+		}
+		return fence, outer.Backend, nil
+	}
+	return fence, backend, nil
+}
+
+// openAround connects to the lock service of a run around this command, unless
+// a flag or the configuration names another one.
+func (a *app) openAround(cmd *cobra.Command, around string) (*fencehold.Client, error) {
 	settings, err := a.settings()
 	if err != nil {
 		return nil, err

@@ -76,8 +76,17 @@ func (a *app) level() notice.Level {
 }
 
 // logsJSON reports whether messages are JSON. Before the settings are known,
-// they are text.
-func (a *app) logsJSON() bool { return a.config != nil && a.config.Get("log_format") == "json" }
+// what the command line and the environment say is, as far as it was read.
+func (a *app) logsJSON() bool {
+	if a.config != nil {
+		return a.config.Get("log_format") == "json"
+	}
+	if a.flags != nil && a.flags.Changed("log-format") {
+		f := a.flags.Lookup("log-format")
+		return f.Value.String() == "json"
+	}
+	return os.Getenv("FENCEHOLD_LOG_FORMAT") == "json"
+}
 
 // notices is where this call's messages go.
 func (a *app) notices() *notice.Printer { return notice.New(a.stderr, a.level(), a.logsJSON()) }
@@ -100,6 +109,7 @@ func (a *app) tree() *cobra.Command {
 	root.Version = view.ReadVersion().String()
 	root.SetVersionTemplate("fencehold {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		a.flags = cmd.Flags()
 		return &exitcode.UsageError{Command: cmd.CommandPath(), Err: err}
 	})
 	a.globalFlags(root.PersistentFlags())

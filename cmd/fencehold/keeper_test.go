@@ -223,3 +223,91 @@ func childIs(children []process.Stat, pid int) bool {
 	}
 	return false
 }
+
+// TestNoGuardWithValue: however the flag is written, there is no keeper.
+func TestNoGuardWithValue(t *testing.T) {
+	t.Parallel()
+	for _, flag := range []string{"--no-guard=true", "--no-guard=1"} {
+		b := newBox(t)
+		r := b.start("run", flag, "job", "--", "sh", "-c", "echo $$ > up; exec sleep 100")
+		pid := b.pids("up", 1)[0]
+		if children := childrenOf(t, r.Process.Pid); len(children) != 1 || children[0].PID != pid {
+			t.Errorf("%s: children of the wrapper are %+v, want only the command %d", flag, children, pid)
+		}
+		r.signal(syscall.SIGTERM)
+		if code := r.end(); code != 143 {
+			t.Errorf("%s: exit code %d, want 143; %s", flag, code, r.stderr)
+		}
+	}
+}
+
+// TestChildrenFromBefore: what a shell had started in the background before it
+// became this program is not the command's: it is neither ended nor waited for.
+func TestChildrenFromBefore(t *testing.T) {
+	t.Parallel()
+	for _, flag := range []string{"--no-guard", "--no-guard=false"} {
+		b := newBox(t)
+		script := `sleep 100 >/dev/null 2>&1 & echo $! > stranger; exec "$@"`
+		cmd := b.command("run", "--foreground", flag, "job", "--", "sh", "-c", "sleep 100 >/dev/null 2>&1 & echo $! > left; exit 3")
+		shell := append([]string{"sh", "-c", script, "sh"}, cmd.Args...)
+		cmd.Path, cmd.Args = "/bin/sh", shell
+		r := b.finish(cmd)
+		stranger, left := b.pids("stranger", 1)[0], b.pids("left", 1)[0]
+		if r.code != 3 || gone(stranger) || !gone(left) {
+			t.Errorf("%s: exit code %d, want 3; the stranger is gone: %t; what the command left is gone: %t; %s",
+				flag, r.code, gone(stranger), gone(left), r.stderr)
+		}
+		syscall.Kill(stranger, syscall.SIGKILL)
+		b.free("job")
+	}
+}
+
+// TestChildrenFromBeforeKeeperKilled: nor does the wrapper take them for the
+// command's when it has to end that itself.
+func TestChildrenFromBeforeKeeperKilled(t *testing.T) {
+	t.Parallel()
+	b := newBox(t)
+	script := `sleep 100 >/dev/null 2>&1 & echo $! > stranger; exec "$@"`
+	r := b.command("run", "--foreground", "job", "--", "sh", "-c", family)
+	r.Path, r.Args = "/bin/sh", append([]string{"sh", "-c", script, "sh"}, r.Args...)
+	if err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pids := append(b.pids("up", 2), b.pids("kid", 1)...)
+	stranger := b.pids("stranger", 1)[0]
+	syscall.Kill(keeperOf(t, r.Process.Pid), syscall.SIGKILL)
+	if code := b.wait(r); code != 70 || !gone(pids...) || gone(stranger) {
+		t.Errorf("exit code %d, want 70; the command is gone: %t; the stranger is gone: %t",
+			code, gone(pids...), gone(stranger))
+	}
+	syscall.Kill(stranger, syscall.SIGKILL)
+	b.free("job")
+}
+
+// TestKeeperFrozen: a keeper that does not do what it is told does not keep
+// the command alive. Continued, it does its work; the loss is reported.
+func TestKeeperFrozen(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		what   string
+		code   int
+		happen func(b *box, r *running)
+	}{
+		{"TERM", 143, func(_ *box, r *running) { r.signal(syscall.SIGTERM) }},
+		{"loss", 79, func(b *box, _ *running) { os.Remove(b.locks + "/job.lock") }},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			t.Parallel()
+			b := newBox(t)
+			r := b.start("run", "--ttl", "20s", "-k", "500ms", "job", "--", "sh", "-c", family)
+			pids := append(b.pids("up", 2), b.pids("kid", 1)...)
+			syscall.Kill(keeperOf(t, r.Process.Pid), syscall.SIGSTOP)
+			c.happen(b, r)
+			within(t, 3*time.Second+2*slack, "the command is gone", func() bool { return gone(pids...) })
+			if code := r.end(); code != c.code {
+				t.Errorf("exit code %d, want %d; %s", code, c.code, r.stderr)
+			}
+			b.free("job")
+		})
+	}
+}

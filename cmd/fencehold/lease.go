@@ -48,25 +48,44 @@ func (a *app) format(value string) (view.Format, error) {
 type fenceFlags struct {
 	holder string
 	token  int64
+	given  func(flag string) bool // whether it stands on the command line
 }
 
 // declare adds the flags.
-func (f *fenceFlags) declare(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.holder, "holder", "", "id of the grant (default $"+guarded.EnvHolder+")")
-	cmd.Flags().Int64Var(&f.token, "token", 0, "token of the grant, which must match if given")
+func (f *fenceFlags) declare(cmd *cobra.Command, holder, token string) {
+	cmd.Flags().StringVar(&f.holder, "holder", "", holder)
+	cmd.Flags().Int64Var(&f.token, "token", 0, token)
+	f.given = cmd.Flags().Changed
+}
+
+// declareOwn adds the flags where the grant is one's own.
+func (f *fenceFlags) declareOwn(cmd *cobra.Command) {
+	f.declare(cmd, "id of the grant (default $"+guarded.EnvHolder+")", "token of the grant, which must match if given")
+}
+
+// check refuses values that no grant has. A script that has lost its variable
+// passes an empty one, and must not get what it would without the flag.
+func (f *fenceFlags) check() error {
+	switch {
+	case f.given("holder") && f.holder == "":
+		return errors.New("--holder is empty: want the id of a grant")
+	case f.given("token") && f.token <= 0:
+		return fmt.Errorf("--token %d: must be positive", f.token)
+	}
+	return nil
 }
 
 // fence is the grant of name that the flags and the environment mean.
 func (f *fenceFlags) fence(name string) (fencehold.Fence, error) {
+	if err := f.check(); err != nil {
+		return fencehold.Fence{}, err
+	}
 	holder := f.holder
 	if holder == "" {
 		holder = os.Getenv(guarded.EnvHolder)
 	}
 	if holder == "" {
 		return fencehold.Fence{}, errors.New("no --holder, and no " + guarded.EnvHolder + " in the environment")
-	}
-	if f.token < 0 {
-		return fencehold.Fence{}, fmt.Errorf("--token %d: must be positive", f.token)
 	}
 	return fencehold.Fence{Name: name, Holder: holder, Token: fencehold.Token(f.token)}, nil
 }
@@ -77,15 +96,17 @@ func (f *fenceFlags) fence(name string) (fencehold.Fence, error) {
 // only where somebody left word.
 func (f *fenceFlags) notHeld(fence fencehold.Fence, loss *fencehold.LostError) error {
 	around := os.Getenv(guarded.EnvLock)
-	ever := " (any more)"
+	by, ever := fence.Holder, " (any more)"
 	switch {
+	case fence.Holder == "":
+		by, ever = "the run around this command", " any more"
 	case f.holder != "" || around == "":
 	case around == fence.Name:
 		ever = " any more"
 	default:
 		ever = ""
 	}
-	text := fmt.Sprintf("lock %q: not held by %s%s", fence.Name, fence.Holder, ever)
+	text := fmt.Sprintf("lock %q: not held by %s%s", fence.Name, by, ever)
 	if loss != nil && loss.Reason == fencehold.ReasonRevoked {
 		text += strings.TrimPrefix(loss.Error(), fencehold.ErrLost.Error())
 	}

@@ -10,6 +10,7 @@ import (
 	"context"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/keeper"
 )
@@ -22,7 +23,7 @@ func main() {
 	// Nothing is read before this, neither the environment nor a file: the keeper
 	// owes its start within milliseconds to that.
 	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr}
-	if len(os.Args) > 1 && os.Args[1] == "run" && !slices.Contains(os.Args, "--no-guard") {
+	if len(os.Args) > 1 && os.Args[1] == "run" && !slices.ContainsFunc(os.Args, guardless) {
 		// The keeper takes as long to start as everything else before the
 		// command, so it starts first. One that is not needed ends with this
 		// process. Whoever needs it tries again, and reports the error.
@@ -30,3 +31,7 @@ func main() {
 	}
 	os.Exit(a.run(context.Background(), os.Args[1:]))
 }
+
+// guardless reports whether arg may ask for a run without a keeper. Where it
+// means something else, the keeper is only started a little later.
+func guardless(arg string) bool { return strings.HasPrefix(arg, "--no-guard") }

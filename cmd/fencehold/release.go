@@ -20,7 +20,7 @@ func (a *app) releaseCommand() *cobra.Command {
 			"nothing and exits with 79. To free the lock of somebody else, see fencehold unlock.",
 		ValidArgsFunction: a.completeLock,
 	}
-	f.declare(cmd)
+	f.declareOwn(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return a.withLease(cmd, f, args, func(ctx context.Context, lease *fencehold.Lease, _ time.Duration) error {
 			return lease.Release(ctx)

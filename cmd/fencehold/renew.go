@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fencehold/fencehold"
+	"github.com/fencehold/fencehold/cmd/fencehold/internal/exitcode"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/flagvalue"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/view"
 	"github.com/spf13/cobra"
@@ -24,7 +25,7 @@ func (a *app) renewCommand() *cobra.Command {
 		Long:              "Renew lets LOCK be held for the time of --ttl from now, never for less than before.",
 		ValidArgsFunction: a.completeLock,
 	}
-	f.declare(cmd)
+	f.declareOwn(cmd)
 	cmd.Flags().Var(&ttl, "ttl", "how long the lock is held unless renewed (default 30s)")
 	output := a.outputFlag(cmd, view.JSON)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -69,7 +70,15 @@ func (a *app) withLease(cmd *cobra.Command, f fenceFlags, args []string,
 		return because(ctx, err)
 	}
 	defer client.Close()
+	// The token is compared here: another one is no mistake of the call, but a grant
+	// that does not stand.
+	token := fence.Token
+	fence.Token = 0
 	lease, err := client.Resume(ctx, fence, fencehold.WithoutRenewal())
+	if err == nil && token != 0 && token != lease.Token() {
+		return exitcode.With(exitcode.Lost,
+			fmt.Errorf("lock %q: not held with token %s: the token is %s", name, token, lease.Token()))
+	}
 	if err == nil {
 		err = do(ctx, lease, ttl)
 	}

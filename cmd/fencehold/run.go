@@ -56,26 +56,40 @@ func (a *app) runLocked(cmd *cobra.Command, f *runflag.Flags, args []string) err
 	if help, _ := cmd.Flags().GetBool("help"); help {
 		return cmd.Help()
 	}
-	if err == nil {
-		argv, err = f.ShellForm(argv)
+	if err != nil {
+		return a.refused(f, lock, a.usage(err))
 	}
+	spec, err := a.prepare(cmd.Context(), f, lock, argv)
+	if err != nil {
+		return a.refused(f, lock, err)
+	}
+	return a.conclude(f, spec, guarded.Run(cmd.Context(), spec))
+}
+
+// prepare refuses what can be refused, and returns what is left to do.
+func (a *app) prepare(ctx context.Context, f *runflag.Flags, lock string, argv []string) (guarded.Spec, error) {
+	argv, err := f.ShellForm(argv)
 	if err == nil {
 		err = f.Check(argv)
 	}
 	if err != nil {
-		return a.usage(err)
+		return guarded.Spec{}, a.usage(err)
 	}
 	if err := a.refuseAlone(); err != nil {
-		return err
+		return guarded.Spec{}, err
 	}
 	spec, err := a.runSpec(f, lock, argv)
 	if err != nil {
-		return err
+		return guarded.Spec{}, err
 	}
-	if err := a.refuseReentry(cmd.Context(), lock); err != nil {
-		return err
-	}
-	return a.conclude(f, spec, guarded.Run(cmd.Context(), spec))
+	return spec, a.refuseReentry(ctx, lock)
+}
+
+// refused writes the status file of a run that comes to nothing: that of an
+// earlier run must not be taken for its own.
+func (a *app) refused(f *runflag.Flags, lock string, err error) error {
+	a.writeStatus(f, lock, guarded.Result{Outcome: guarded.NotStarted, Err: err}, exitcode.Of(err))
+	return err
 }
 
 // splitRun takes the flags after LOCK, too, and leaves those of CMD alone.
@@ -87,7 +101,7 @@ func (a *app) splitRun(cmd *cobra.Command, args []string) (lock string, argv []s
 		return "", nil, errors.New("lock name is empty")
 	}
 	if err := cmd.Flags().Parse(args[1:]); err != nil {
-		return "", nil, err
+		return args[0], nil, err
 	}
 	return args[0], cmd.Flags().Args(), nil
 }
@@ -109,7 +123,7 @@ func (a *app) runSpec(f *runflag.Flags, lock string, argv []string) (guarded.Spe
 			return guarded.Spec{}, a.invalid(settings, "kill_after", err)
 		}
 	}
-	path, err := process.Lookup(argv[0], os.Getenv("PATH"))
+	path, err := process.Lookup(argv[0], process.SearchPath())
 	if err != nil {
 		return guarded.Spec{}, err
 	}
@@ -151,13 +165,13 @@ func (a *app) refuseReentry(ctx context.Context, lock string) error {
 	}
 	defer client.Close() //nolint:contextcheck // to close is possible under a context that is over
 	// The stack only says that there was such a run. Whether it still has the lock is
-	// known to the lock service, by the token.
+	// known to the lock service, by the token: one place has many URLs.
 	held, err := client.Inspect(ctx, lock)
 	if err != nil {
 		return err
 	}
 	for _, f := range frames {
-		if f.Name == lock && f.Backend == client.Info().URL && held.Held && f.Token == held.Token.String() {
+		if f.Name == lock && held.Held && held.Token != 0 && f.Token == held.Token.String() {
 			return a.usagef("lock %q is held by a run around this one (token %s): it would wait for itself",
 				lock, f.Token)
 		}
@@ -168,11 +182,16 @@ func (a *app) refuseReentry(ctx context.Context, lock string) error {
 // conclude writes the status file and turns the result into an exit code.
 func (a *app) conclude(f *runflag.Flags, spec guarded.Spec, r guarded.Result) error {
 	err := f.Verdict(spec, r)
-	code := exitcode.Of(err)
-	if f.StatusFile != "" {
-		if e := guarded.WriteStatus(f.StatusFile, spec.Lock, code, r); e != nil {
-			a.notices().Warn("status file: %s", e)
-		}
-	}
+	a.writeStatus(f, spec.Lock, r, exitcode.Of(err))
 	return err
+}
+
+// writeStatus writes the status file, if one is wanted.
+func (a *app) writeStatus(f *runflag.Flags, lock string, r guarded.Result, code int) {
+	if f.StatusFile == "" {
+		return
+	}
+	if err := guarded.WriteStatus(f.StatusFile, lock, code, r); err != nil {
+		a.notices().Warn("status file: %s", err)
+	}
 }

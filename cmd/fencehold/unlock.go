@@ -40,8 +40,7 @@ func (a *app) unlockCommand() *cobra.Command {
 		Long:              unlockHelp,
 		ValidArgsFunction: a.completeLock,
 	}
-	cmd.Flags().StringVar(&f.holder, "holder", "", "id of the grant that must still stand")
-	cmd.Flags().Int64Var(&f.token, "token", 0, "token of the grant that must still stand")
+	f.declare(cmd, "id of the grant that must still stand", "token of the grant that must still stand")
 	cmd.Flags().BoolVar(&f.force, "force", false, "do not ask")
 	cmd.Flags().StringVar(&f.reason, "reason", "", "why, for the holder")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return a.unlock(cmd.Context(), f, args) }
@@ -54,6 +53,9 @@ func (a *app) unlock(ctx context.Context, f *unlockFlags, args []string) error {
 	name, err := a.lockName(args)
 	if err != nil {
 		return err
+	}
+	if err := f.check(); err != nil {
+		return a.usage(err)
 	}
 	ctx, stop := interruptible(ctx)
 	defer stop(nil)

@@ -12,6 +12,7 @@ import (
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/flagvalue"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/view"
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 )
 
 const watchHelp = `Watch shows the locks that are held, again and again. With -o jsonl it prints
@@ -66,6 +67,9 @@ func (a *app) watch(ctx context.Context, w *view.Watcher, prefix string, interva
 		}
 		if err != nil {
 			return quietly(because(ctx, err))
+		}
+		if readerGone(a.stdout) {
+			return exitcode.With(exitcode.Signal+int(unix.SIGPIPE), nil)
 		}
 		select {
 		case <-ticks.C:

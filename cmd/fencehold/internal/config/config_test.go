@@ -182,6 +182,7 @@ func TestPasswords(t *testing.T) {
 	for raw, want := range map[string]string{
 		"redis://user@h1:1,h2/0": "redis://user:p%20w%2Fd%40@h1:1,h2/0",
 		"redis://user:@host":     "redis://user:p%20w%2Fd%40@host",
+		"redis://h:1/?x=b":       "redis://:p%20w%2Fd%40@h:1/?x=b",
 		"redis://host/0?a=b@c":   "redis://:p%20w%2Fd%40@host/0?a=b@c",
 	} {
 		loaded, err := config.Load(source(t, nil, nil, text+raw+"'"))
@@ -200,6 +201,40 @@ func TestPasswords(t *testing.T) {
 	}
 }
 
+// TestEmptyPasswordFile: no password at all is not what it was written for.
+func TestEmptyPasswordFile(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "\n", "\r\n", "\nsecond line\n"} {
+		path := filepath.Join(t.TempDir(), "password")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := config.Load(source(t, nil, nil, "url = 'redis://u@h'\npassword_file = '"+path+"'"))
+		if _, ok := errors.AsType[*config.Error](err); !ok || !strings.Contains(err.Error(), "first line is empty") {
+			t.Errorf("%q: error %v, want one that says that it is empty", text, err)
+		}
+	}
+}
+
+// TestVariables: a value is escaped where it is a part of the user or of the
+// password, and nowhere else.
+func TestVariables(t *testing.T) {
+	t.Parallel()
+	env := map[string]string{"P": "p/#?@:%", "H": "h1:1,h2/0", "U": "redis://u:p%40@h"}
+	for raw, want := range map[string]string{
+		"redis://u:${P}@${H}":      "redis://u:p%2F%23%3F%40%3A%25@h1:1,h2/0",
+		"redis://${P}@h":           "redis://p%2F%23%3F%40%3A%25@h",
+		"redis://u:a${P}b${P}@h":   "redis://u:ap%2F%23%3F%40%3A%25bp%2F%23%3F%40%3A%25@h",
+		"redis://${H}?mail=me@box": "redis://h1:1,h2/0?mail=me@box",
+		"${U}":                     "redis://u:p%40@h",
+	} {
+		loaded, err := config.Load(source(t, nil, env, "url = '"+raw+"'"))
+		if err != nil || loaded.Get("url") != want {
+			t.Errorf("%s: %q, %v, want %q", raw, loaded.Get("url"), err, want)
+		}
+	}
+}
+
 func TestReadableByEverybody(t *testing.T) {
 	t.Parallel()
 	for text, refused := range map[string]bool{
@@ -208,8 +243,14 @@ func TestReadableByEverybody(t *testing.T) {
 		"url = 'redis://u:${PASSWORD}@h'":         false,
 		"url = 'redis://u@h'":                     false,
 		"url = 'file:///a:b@c'":                   false,
+		"url = 'redis://u:secret/x@h'":            true,
+		"url = 'redis://u:secret#x@h'":            true,
+		"url = 'redis://h/?password=secret'":      true,
+		"url = 'redis://h/?password=${PASSWORD}'": false,
+		"url = 'redis://u:${A}secret${B}@h'":      true,
+		"url = 'redis://u:${A}${B}@h'":            false,
 	} {
-		src := source(t, nil, map[string]string{"PASSWORD": "x"}, text)
+		src := source(t, nil, map[string]string{"PASSWORD": "x", "A": "a", "B": "b"}, text)
 		if err := os.Chmod(src.Flags["config"], 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -227,9 +268,23 @@ func TestRedact(t *testing.T) {
 		"redis://u:p@ss:w@h1,h2/0": "redis://u:xxxxx@h1,h2/0",
 		"redis://:p@h":             "redis://:xxxxx@h",
 		"redis://u@h":              "redis://u@h",
-		"redis://h:6379/0?x=a:b@c": "redis://h:6379/0?x=a:b@c",
 		"file:///dir/a:b@c":        "file:///dir/a:b@c",
 		"nonsense":                 "nonsense",
+		"redis://u:SEC/RET@h/0":    "redis://u:xxxxx@h/0",
+		"redis://u:SEC#RET@h/0":    "redis://u:xxxxx@h/0",
+		"redis://u:SEC?RET@h/0":    "redis://u:xxxxx@h/0",
+		"redis://u:1/2@h":          "redis://u:xxxxx@h",
+		"redis:u:SECRET@h":         "redis:xxxxx@h",
+		"redis://u:@h":             "redis://u:@h",
+		"file://u:SEC/RET@h/x":     "file://u:xxxxx@h/x",
+
+		"redis://h/?password=SECRET&db=1": "redis://h/?password=xxxxx&db=1",
+		"redis://h/?a=b&Pass=S#E;C":       "redis://h/?a=b&Pass=xxxxx",
+		"file:///d?p%61ss=SECRET":         "file:///d?p%61ss=xxxxx",
+		"file:///d?client_secret=S&TOKEN": "file:///d?client_secret=xxxxx&TOKEN",
+		"redis://h/?auth_token=S@C:T":     "redis://h/?auth_token=xxxxx",
+		"redis://u:S@h/?password=S@C&a=b": "redis://u:xxxxx&a=b",
+		"redis://u:S?token=C@h/?a=b":      "redis://u:xxxxx",
 	} {
 		if got := config.Redact(raw); got != want {
 			t.Errorf("Redact(%q) = %q, want %q", raw, got, want)

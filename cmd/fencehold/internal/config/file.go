@@ -204,10 +204,13 @@ func withoutPath(err error) error {
 }
 
 // expand replaces each ${NAME} in s with the value of that variable.
+// Values are escaped in the user and the password, where they may hold any
+// character, and nowhere else: a variable may be all of a URL, or a list of hosts.
 func expand(s string, getenv func(string) string) (string, error) {
+	_, user, _ := userOf(s)
 	var b strings.Builder
-	for {
-		before, rest, found := strings.Cut(s, "${")
+	for at := 0; ; {
+		before, rest, found := strings.Cut(s[at:], "${")
 		b.WriteString(before)
 		if !found {
 			return b.String(), nil
@@ -220,7 +223,10 @@ func expand(s string, getenv func(string) string) (string, error) {
 		if value == "" {
 			return "", fmt.Errorf("variable %s is not set", name)
 		}
+		if at+len(before) < user {
+			value = escape(value)
+		}
 		b.WriteString(value)
-		s = after
+		at = len(s) - len(after)
 	}
 }

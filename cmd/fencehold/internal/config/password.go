@@ -4,44 +4,116 @@ import (
 	"errors"
 	"net/url"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 )
 
-// splitPassword cuts the password out of a URL that has one. It does not
-// parse the URL, since a list of hosts is none.
-func splitPassword(raw string) (before, password, after string, found bool) {
-	start := strings.Index(raw, "://")
+// hidden stands where a secret was.
+const hidden = "xxxxx"
+
+// A span is the part of a URL from one index up to another.
+type span struct{ from, to int }
+
+// secrets finds what may be secret in raw, which is often no proper URL: a list
+// of hosts is none, and passwords are pasted in without being escaped.
+// So it takes more rather than less.
+func secrets(raw string) []span {
+	spans := querySecrets(raw)
+	if s, ok := password(raw); ok {
+		spans = append(spans, s)
+	}
+	return slices.DeleteFunc(spans, func(s span) bool { return s.from == s.to })
+}
+
+// password finds the password before the hosts. It reaches to the last @ of all,
+// since one that was not escaped may hold any character, also those that would
+// end it.
+func password(raw string) (span, bool) {
+	_, rest, found := strings.Cut(raw, "://")
+	if !found {
+		rest = raw
+	}
+	start, at := len(raw)-len(rest), strings.LastIndexByte(raw, '@')
+	// A directory is no user, and may be named as one likes.
+	if at < start || strings.HasPrefix(strings.ToLower(raw), "file:///") {
+		return span{}, false
+	}
+	colon := strings.IndexByte(raw[start:at], ':')
+	if colon < 0 {
+		return span{}, false
+	}
+	return span{start + colon + 1, at}, true
+}
+
+// querySecrets finds the values that have the name of a secret. They reach to the
+// next & and no other character, as they may not have been escaped either.
+func querySecrets(raw string) []span {
+	var spans []span
+	for i := range len(raw) {
+		if !strings.ContainsRune("?&;#", rune(raw[i])) {
+			continue
+		}
+		key, value, found := strings.Cut(raw[i+1:], "=")
+		if !found || !namesSecret(key) {
+			continue
+		}
+		value, _, _ = strings.Cut(value, "&")
+		from := i + 1 + len(key) + 1
+		spans = append(spans, span{from, from + len(value)})
+	}
+	return spans
+}
+
+// namesSecret reports whether the key of a query is that of a secret.
+func namesSecret(key string) bool {
+	if plain, err := url.QueryUnescape(key); err == nil {
+		key = plain
+	}
+	key = strings.ToLower(key)
+	return slices.ContainsFunc([]string{"pass", "secret", "token"}, func(word string) bool {
+		return strings.Contains(key, word)
+	})
+}
+
+// hasLiteralPassword reports whether a secret stands in raw itself, and not
+// only the names of variables.
+func hasLiteralPassword(raw string) bool {
+	return slices.ContainsFunc(secrets(raw), func(s span) bool { return literal(raw[s.from:s.to]) })
+}
+
+// literal reports whether s has more than the names of variables.
+func literal(s string) bool { return regexp.MustCompile(`\$\{[^}]*\}`).ReplaceAllString(s, "") != "" }
+
+// Redact returns raw with its secrets hidden.
+func Redact(raw string) string {
+	spans := secrets(raw)
+	slices.SortFunc(spans, func(a, b span) int { return a.from - b.from })
+	var b strings.Builder
+	end := 0
+	for i, s := range spans {
+		// Two may overlap, where one of them has characters that begin the other.
+		if i == 0 || s.from > end {
+			b.WriteString(raw[end:s.from] + hidden)
+		}
+		end = max(end, s.to)
+	}
+	return b.String() + raw[end:]
+}
+
+// userOf finds where the user and the password of a URL begin, behind the
+// scheme, and where they end, which is zero if there are none.
+func userOf(raw string) (start, end int, found bool) {
+	start = strings.Index(raw, "://")
 	if start < 0 {
-		return raw, "", "", false
+		return 0, 0, false
 	}
 	start += len("://")
-	end := start + strings.IndexAny(raw[start:]+"/", "/?#")
-	at := strings.LastIndexByte(raw[start:end], '@')
-	if at < 0 {
-		return raw, "", "", false
+	hosts := start + strings.IndexAny(raw[start:]+"/", "/?#")
+	if at := strings.LastIndexByte(raw[start:hosts], '@'); at >= 0 {
+		end = start + at
 	}
-	colon := strings.IndexByte(raw[start:start+at], ':')
-	if colon < 0 {
-		return raw, "", "", false
-	}
-	from, to := start+colon+1, start+at
-	return raw[:from], raw[from:to], raw[to:], true
-}
-
-// hasLiteralPassword reports whether a password stands in raw itself, and not
-// only the name of a variable.
-func hasLiteralPassword(raw string) bool {
-	_, password, _, found := splitPassword(raw)
-	return found && password != "" && (!strings.HasPrefix(password, "${") || !strings.HasSuffix(password, "}"))
-}
-
-// Redact returns raw with its password hidden.
-func Redact(raw string) string {
-	before, password, after, found := splitPassword(raw)
-	if !found || password == "" {
-		return raw
-	}
-	return before + "xxxxx" + after
+	return start, end, true
 }
 
 // withPassword puts the first line of the file at path into raw, which must
@@ -54,20 +126,23 @@ func withPassword(raw, path string) (string, error) {
 		return "", err
 	}
 	line, _, _ := strings.Cut(string(text), "\n")
-	secret := url.QueryEscape(strings.TrimSuffix(line, "\r"))
-	secret = strings.ReplaceAll(secret, "+", "%20")
-	if hasLiteralPassword(raw) {
-		return "", errors.New("the URL has a password already")
+	line = strings.TrimSuffix(line, "\r")
+	if line == "" {
+		return "", errors.New("the first line is empty: want the password there")
 	}
-	start := strings.Index(raw, "://")
-	if start < 0 {
+	if s, ok := password(raw); ok && s.from != s.to {
+		return "", errors.New("the URL has a password already (an @ behind the hosts is written %40)")
+	}
+	start, user, found := userOf(raw)
+	if !found {
 		return "", errors.New("the URL has no scheme")
 	}
-	start += len("://")
-	end := start + strings.IndexAny(raw[start:]+"/", "/?#")
-	user, hosts, found := strings.Cut(raw[start:end], "@")
-	if !found {
-		user, hosts = "", raw[start:end]
+	name, rest := "", raw[start:]
+	if user > 0 {
+		name, rest = raw[start:user], raw[user+1:]
 	}
-	return raw[:start] + strings.TrimSuffix(user, ":") + ":" + secret + "@" + hosts + raw[end:], nil
+	return raw[:start] + strings.TrimSuffix(name, ":") + ":" + escape(line) + "@" + rest, nil
 }
+
+// escape escapes a part of the user or the password of a URL.
+func escape(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }

@@ -11,6 +11,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net"
+	"os"
 	"syscall"
 
 	"github.com/fencehold/fencehold"
@@ -25,6 +27,7 @@ const (
 	Unavailable = 69
 	Software    = 70
 	CantCreate  = 73
+	IOErr       = 74
 	Busy        = 75
 	NoPerm      = 77
 	Config      = 78
@@ -109,15 +112,16 @@ func Of(err error) int {
 // were refused by the path in the error, and both may be wrapped as a service
 // that is not available.
 func serviceCode(err error) int {
-	_, path := errors.AsType[*fs.PathError](err)
 	switch {
+	case isOutput(err):
+		return IOErr
 	case errors.Is(err, fencehold.ErrHeld):
 		return Busy
 	case errors.Is(err, fencehold.ErrLost), errors.Is(err, fencehold.ErrReleased):
 		return Lost
 	case errors.Is(err, fencehold.ErrInvalid), errors.Is(err, errors.ErrUnsupported):
 		return Usage
-	case path:
+	case isFile(err):
 		return CantCreate
 	case errors.Is(err, fs.ErrPermission):
 		return NoPerm
@@ -125,6 +129,28 @@ func serviceCode(err error) int {
 		return Unavailable
 	}
 	return Software
+}
+
+// isOutput reports whether err is about standard output.
+func isOutput(err error) bool {
+	e, ok := errors.AsType[*fs.PathError](err)
+	return ok && e.Path == os.Stdout.Name()
+}
+
+// isFile reports whether err is about a file or a directory, as the system
+// reports it. What it reports about a connection looks alike, and is none.
+func isFile(err error) bool {
+	if _, ok := errors.AsType[*net.OpError](err); ok {
+		return false
+	}
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[*os.LinkError](err); ok {
+		return true
+	}
+	_, ok := errors.AsType[*os.SyscallError](err)
+	return ok
 }
 
 // lookupCode is the exit code for a command that cannot be executed: the codes

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
+	"os"
 	"syscall"
 	"testing"
 
@@ -21,6 +23,7 @@ import (
 func TestExitCodeOfError(t *testing.T) {
 	t.Parallel()
 	path := &fs.PathError{Op: "mkdir", Path: "/x", Err: fs.ErrPermission}
+	call := os.NewSyscallError("flock", syscall.EIO)
 	for _, c := range []struct {
 		err  error
 		want int
@@ -46,6 +49,10 @@ func TestExitCodeOfError(t *testing.T) {
 		{fs.ErrPermission, exitcode.NoPerm},
 		{path, exitcode.CantCreate},
 		{fmt.Errorf("%w: %w", fencehold.ErrUnavailable, path), exitcode.CantCreate},
+		{&fs.PathError{Op: "write", Path: os.Stdout.Name(), Err: syscall.ENOSPC}, exitcode.IOErr},
+		{&os.LinkError{Op: "rename", Old: "/x", New: "/y", Err: syscall.ENOSPC}, exitcode.CantCreate},
+		{call, exitcode.CantCreate},
+		{fmt.Errorf("%w: %w", fencehold.ErrUnavailable, &net.OpError{Op: "dial", Err: call}), exitcode.Unavailable},
 	} {
 		for _, err := range []error{c.err, &fencehold.Error{Op: "acquire", Err: c.err}} {
 			if c.err == nil {

@@ -9,23 +9,24 @@ import (
 	"time"
 )
 
+// longest is the longest time that is taken, as it is in package fencehold.
+const longest = 365 * 24 * time.Hour
+
 // ParseDuration reads "1m30s", and a bare number as seconds, as flock(1) and
 // timeout(1) do.
 // Hexadecimal numbers and names such as "inf" are refused: they are accidents.
 func ParseDuration(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if seconds, bare := strconv.ParseFloat(s, 64); bare == nil && !strings.ContainsAny(s, "xXpPnN_") {
-		// A number of seconds too large for a duration becomes negative.
+		// Too many seconds would not fit into a duration.
+		seconds = max(-1, min(seconds, 2*longest.Seconds()))
 		d, err = time.Duration(seconds*float64(time.Second)), nil
-		if seconds > float64(1<<33) {
-			d = -1
-		}
 	}
 	switch {
 	case err != nil:
 		return 0, fmt.Errorf("duration %q: want one such as 1m30s, or a number of seconds", s)
-	case d < 0:
-		return 0, fmt.Errorf("duration %q: must be between 0 and 292 years", s)
+	case d < 0 || d > longest:
+		return 0, fmt.Errorf("duration %q: must be between 0 and 365 days", s)
 	}
 	return d, nil
 }

@@ -14,6 +14,7 @@ func TestParseDuration(t *testing.T) {
 	for s, want := range map[string]time.Duration{
 		"1m30s": 90 * time.Second, "0": 0, "1": time.Second, "0.25": 250 * time.Millisecond, "1e1": 10 * time.Second,
 		".5": 500 * time.Millisecond, "10ms": 10 * time.Millisecond, "86400": 24 * time.Hour,
+		"8760h": 8760 * time.Hour, "31536000": 8760 * time.Hour,
 	} {
 		if got, err := flagvalue.ParseDuration(s); err != nil || got != want {
 			t.Errorf("%q: %s, %v, want %s", s, got, err, want)
@@ -24,6 +25,17 @@ func TestParseDuration(t *testing.T) {
 	} {
 		if got, err := flagvalue.ParseDuration(s); err == nil || !strings.Contains(err.Error(), s) {
 			t.Errorf("%q: %s, %v, want an error that names it", s, got, err)
+		}
+	}
+}
+
+// TestLongest: the rule that is named is the one that holds.
+func TestLongest(t *testing.T) {
+	t.Parallel()
+	for _, s := range []string{"1e10", "1e300", "31536001", "8761h", "-1", "-1e300"} {
+		_, err := flagvalue.ParseDuration(s)
+		if err == nil || !strings.Contains(err.Error(), "between 0 and 365 days") {
+			t.Errorf("%q: error %v, want one with the limit", s, err)
 		}
 	}
 }

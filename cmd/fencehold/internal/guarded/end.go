@@ -17,6 +17,7 @@ import (
 const (
 	releaseTime = 5 * time.Second
 	partingTime = time.Second
+	flushTime   = time.Second
 )
 
 // lose deals with a lease that ended while the command ran.
@@ -33,13 +34,15 @@ func (r *run) lose(err error) {
 
 // end stops the command and remembers why. The first reason counts.
 func (r *run) end(how Outcome, err error) {
+	// The keeper hears of it before anybody else. Asked again for a later reason, it
+	// only ever shortens the grace.
+	r.keeper.Stop(r.spec.Signal, r.spec.Grace)
+	r.await()
 	if r.result.Err == nil && !r.result.Ran {
 		r.result.Err = err
 		r.verdict = how
 		r.spec.Notices.Warn("lock %q: %s; stopping the command", r.spec.Lock, reason(err))
 	}
-	// Asked again for a later reason, the keeper only ever shortens the grace.
-	r.keeper.Stop(r.spec.Signal, r.spec.Grace)
 }
 
 // reason is the text of err without the operation and the name around it.
@@ -56,7 +59,7 @@ func reason(err error) string {
 // as it should: it may still write when it wakes.
 func (r *run) widowed() {
 	r.keeperLost = true
-	var target process.Target = process.Descendants{}
+	var target process.Target = process.Descendants{Except: r.before}
 	if r.pid != 0 && !r.spec.Terminal {
 		target = process.Group(r.pid)
 	}
@@ -70,7 +73,16 @@ func (r *run) widowed() {
 		}
 		time.Sleep(pollEvery)
 	}
-	r.fail(Result{Outcome: Failed, Err: errKeeper})
+	if r.verdict != "" {
+		// Why the command had to end says more than how it came about.
+		r.conclude()
+		return
+	}
+	err := errKeeper
+	if r.woken {
+		err = errSilent
+	}
+	r.fail(Result{Outcome: Failed, Err: err})
 }
 
 // pollEvery is how often to look whether killed processes are gone.
@@ -99,11 +111,13 @@ func (r *run) finish() {
 		// way: its copy of a pinned lock keeps nobody out any more.
 		r.release()
 	}
+	r.letGo()
 	if r.client != nil {
 		r.client.Close()
 	}
 	r.keeper.Dismiss()
 	r.part()
+	r.spec.Notices.Flush(flushTime)
 }
 
 // release gives the lock back, after the command is gone. Whatever comes of it,

@@ -27,6 +27,7 @@ type run struct {
 	granted chan grant
 	renewed chan struct{}
 	tooLong <-chan time.Time
+	silence <-chan time.Time // when the keeper has been silent for too long, nil if it need not answer
 	keeper  *keeper.Keeper
 	events  <-chan keeper.Event // nil once closed
 
@@ -40,12 +41,15 @@ type run struct {
 	// verdict is the outcome of a command that is being stopped.
 	verdict    Outcome
 	keeperLost bool
+	woken      bool           // a silent keeper was continued
+	before     []process.Stat // children of the program in whose place this one was executed
 	result     Result
 }
 
 // Run acquires the lock, runs the command and releases the lock. It may be
 // called once in a process: it takes over the process's signals and children.
 func Run(ctx context.Context, spec Spec) Result {
+	spec.Notices = spec.Notices.Background()
 	r := &run{
 		spec: spec, signals: make(chan os.Signal, 64), caught: make(chan struct{}),
 		granted: make(chan grant, 1), renewed: make(chan struct{}, 1),
@@ -60,7 +64,11 @@ func Run(ctx context.Context, spec Spec) Result {
 	// before it asks for the lock: catching takes as long as opening does.
 	go r.acquire(ctx)
 	catch(r.signals, deadly())
+	surviveBrokenPipes()
 	close(r.caught)
+	if spec.Terminal {
+		r.remember()
+	}
 	r.wait(cancel)
 	if r.result.Outcome == "" {
 		r.start() //nolint:contextcheck // a lease reports its loss under no context
@@ -82,6 +90,9 @@ func (r *run) spawn() (err error) {
 	}
 	switch {
 	case r.spec.NoKeeper:
+		if r.spec.Keeper != nil {
+			r.spec.Keeper.Dismiss()
+		}
 		r.keeper, err = keeper.Inside()
 	case r.spec.Keeper != nil:
 		r.keeper = r.spec.Keeper
@@ -230,6 +241,8 @@ func (r *run) turn() {
 	case <-r.lost:
 		r.lost = nil
 		r.lose(r.lease.Err())
+	case <-r.silence:
+		r.wake()
 	case <-r.tooLong:
 		r.tooLong = nil
 		r.end(TooLong, fmt.Errorf("held for the %s of --max-hold", r.spec.MaxHold))
@@ -251,6 +264,7 @@ func (r *run) signalRunning(sig os.Signal) {
 	case r.spec.Terminal && fromTerminal(sig):
 	case sig == unix.SIGTERM:
 		r.keeper.Signal(unix.SIGTERM, r.spec.Grace)
+		r.await()
 	default:
 		r.keeper.Signal(number(sig), 0)
 	}
@@ -311,8 +325,13 @@ func (r *run) hear(e keeper.Event) {
 	case keeper.Overdue:
 		r.end(Lost, errors.New("not renewed in time"))
 	case keeper.Killed:
+		// It is awake, and waits for whom not even KILL ends at once.
+		r.silence, r.woken = nil, false
 		r.spec.Notices.Info("command killed")
 	case keeper.Exited:
+		// What the command has left behind gets one more grace at most.
+		r.silence, r.woken = nil, false
+		r.await()
 		r.result.Ran, r.result.Status = true, e.Status
 	case keeper.Gone:
 		r.conclude()

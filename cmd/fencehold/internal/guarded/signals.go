@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -30,6 +31,34 @@ func catch(signals chan<- os.Signal, which []os.Signal) {
 			signal.Notify(signals, sig)
 		}
 	}
+}
+
+// surviveBrokenPipes lets a write to a stream whose reader is gone fail, and
+// not end this process: without its messages it still has a lock to release. The
+// command gets the default action with its exec.
+func surviveBrokenPipes() { signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE) }
+
+// hungAfter is how long after the release of the lock signals stay caught.
+const hungAfter = 2 * time.Second
+
+// letGo gives the signals their default effect when this process is still there
+// some time after the lock was released: it hangs on what it has to print, and
+// ends by a signal that has come meanwhile, or that will. One that comes sooner
+// does not hide how the command has ended.
+func (r *run) letGo() {
+	time.AfterFunc(hungAfter, func() {
+		signal.Reset(deadly()...)
+		for {
+			select {
+			case sig := <-r.signals:
+				if ends(sig) {
+					_ = unix.Kill(os.Getpid(), number(sig))
+				}
+			default:
+				return
+			}
+		}
+	})
 }
 
 // ends reports whether sig ends a run that waits for its lock.

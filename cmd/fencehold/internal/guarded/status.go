@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/fencehold/fencehold"
 	"golang.org/x/sys/unix"
@@ -55,17 +56,44 @@ func newStatus(lock string, code int, r Result) status {
 }
 
 // WriteStatus replaces the file at path as a whole, so that nobody reads half
-// of it.
+// of it. What is not a regular file is written to: a link, such as /dev/stdout,
+// a pipe or a device stands for something that others have, too.
 func WriteStatus(path, lock string, code int, r Result) error {
 	text, err := json.Marshal(newStatus(lock, code, r))
 	if err != nil {
 		return err
 	}
 	text = append(text, '\n')
-	// A pipe or a device has readers that would be left behind by a rename.
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return os.WriteFile(path, text, 0o644)
+	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
+		return writeInPlace(path, info.Mode(), text)
 	}
+	return replaceWhole(path, text)
+}
+
+// writeTime bounds how long a pipe may take nothing.
+const writeTime = time.Second
+
+// writeInPlace waits neither for a pipe to be opened by a reader nor, for more
+// than writeTime, for one to be read.
+func writeInPlace(path string, mode os.FileMode, text []byte) error {
+	flags := os.O_WRONLY | os.O_TRUNC | unix.O_NONBLOCK | unix.O_NOCTTY
+	if mode&os.ModeSymlink != 0 {
+		flags |= os.O_CREATE // where the link points to
+	}
+	file, err := os.OpenFile(path, flags, 0o644)
+	if err != nil {
+		return err
+	}
+	_ = file.SetWriteDeadline(time.Now().Add(writeTime)) // not for files that never block
+	_, err = file.Write(text)
+	if e := file.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// replaceWhole puts a new file in the place of the one at path.
+func replaceWhole(path string, text []byte) error {
 	temporary, err := os.CreateTemp(filepath.Dir(path), ".status-*")
 	if err != nil {
 		return err

@@ -131,7 +131,7 @@ func (c Command) start() (int, error) {
 // target is whom signals for the command go to.
 // On a terminal the group belongs to the shell around this run as well, and no signal
 // may go to all of it.
-func (c Command) target(pid, except int) process.Target {
+func (c Command) target(pid int, except []process.Stat) process.Target {
 	if c.Foreign != 0 {
 		return process.Descendants{Except: except}
 	}

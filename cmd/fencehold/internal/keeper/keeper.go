@@ -182,8 +182,13 @@ func (k *keeper) start(m message) {
 		k.alarm, err = process.NewAlarm(c.Clock)
 	}
 	var pid int
+	var before []process.Stat
 	if err == nil {
 		k.rings = k.alarm.C
+		if !k.own && c.Foreign != 0 {
+			// What this process had started when it was another program is not the command's.
+			before = process.Existing()
+		}
 		pid, err = k.fork(c)
 	}
 	if err != nil {
@@ -194,7 +199,7 @@ func (k *keeper) start(m message) {
 	// The command runs already. What the wrapper has said since then waits on the
 	// socket, and finds the fields below filled in.
 	k.command, k.pid = c, pid
-	k.target = c.target(pid, 0)
+	k.target = c.target(pid, before)
 	k.ladder = ladder{deadline: c.Deadline, notice: c.Notice}
 	k.say(number(msgStarted, int64(pid)))
 	if k.own {

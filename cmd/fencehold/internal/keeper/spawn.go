@@ -220,4 +220,6 @@ func (k *Keeper) Dismiss() { _ = k.socket.shut(unix.SHUT_WR) }
 // tell sends what needs no answer. A keeper that does not get it has ended or is
 // about to, which the end of Events says at the right place in the order of
 // what it did before; an error here would come out of turn.
-func (k *Keeper) tell(m message) { _ = k.socket.send(m) }
+// A keeper that is frozen until the socket is full does not hold up this process,
+// which is the only one left to act: it finds out by the answer that is missing.
+func (k *Keeper) tell(m message) { k.socket.offer(m) }

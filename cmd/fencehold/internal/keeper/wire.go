@@ -108,6 +108,16 @@ func (s *socket) send(m message) error {
 	return nil
 }
 
+// offer sends a short message unless the socket is full. It is not sent in part:
+// the kernel takes so few bytes as a whole.
+func (s *socket) offer(m message) {
+	frame := append([]byte{byte(m.kind), 0, 0, 0, 0}, m.data...)
+	binary.LittleEndian.PutUint32(frame[1:], uint32(len(m.data)))
+	_ = s.conn.Control(func(fd uintptr) {
+		_, _ = unix.SendmsgN(int(fd), frame, nil, nil, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT)
+	})
+}
+
 // again reports whether a call has to be repeated when the socket is ready.
 func again(err error) bool { return errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EINTR) }
 

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,6 +32,37 @@ func sockets(t *testing.T) (a, b *socket) {
 	}
 	t.Cleanup(func() { a.file.Close(); b.file.Close() })
 	return a, b
+}
+
+// TestOfferDoesNotWait: nobody reads at the other end, and what the socket has
+// room for arrives as a whole.
+func TestOfferDoesNotWait(t *testing.T) {
+	t.Parallel()
+	a, b := sockets(t)
+	const offers = 100000 // more than any socket holds
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for i := range offers {
+			a.offer(number(msgDeadline, int64(i)))
+		}
+	}()
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Fatal("an offer waits for a reader")
+	}
+	a.shut(unix.SHUT_WR)
+	n := int64(0)
+	for m, err := b.receive(); err == nil; m, err = b.receive() {
+		if m.kind != msgDeadline || m.int(0) != n {
+			t.Fatalf("message %d is %+v", n, m)
+		}
+		n++
+	}
+	if n == 0 || n == offers {
+		t.Errorf("%d of %d messages arrived, want some", n, offers)
+	}
 }
 
 func TestMessages(t *testing.T) {

@@ -25,6 +25,7 @@ type Printer struct {
 	out   io.Writer
 	level Level
 	json  bool
+	queue *queue // nil to write at once
 }
 
 // New returns a printer that writes to out what belongs to level.
@@ -49,7 +50,7 @@ func (p *Printer) print(level Level, name, format string, args []any) {
 	}
 	text := oneLine(fmt.Sprintf(format, args...))
 	if !p.json {
-		_, _ = fmt.Fprintf(p.out, "fencehold: %s\n", text)
+		p.write([]byte("fencehold: " + text + "\n"))
 		return
 	}
 	line, err := json.Marshal(struct {
@@ -58,8 +59,17 @@ func (p *Printer) print(level Level, name, format string, args []any) {
 		Text  string `json:"msg"`
 	}{time.Now().Format(time.RFC3339Nano), name, text})
 	if err == nil {
-		_, _ = p.out.Write(append(line, '\n'))
+		p.write(append(line, '\n'))
 	}
+}
+
+// write passes a line on to whoever writes.
+func (p *Printer) write(line []byte) {
+	if p.queue != nil {
+		p.queue.put(line)
+		return
+	}
+	_, _ = p.out.Write(line)
 }
 
 // oneLine joins the lines of s, and takes out what would steer a terminal.

@@ -29,6 +29,15 @@ func (e *LookupError) Error() string { return e.Name + ": " + e.Text }
 // Unwrap returns e.Err.
 func (e *LookupError) Unwrap() error { return e.Err }
 
+// SearchPath is where this process looks for commands. Without PATH these are
+// the directories of the system, as for a shell, and not the current one.
+func SearchPath() string {
+	if path, ok := os.LookupEnv("PATH"); ok {
+		return path
+	}
+	return "/bin:/usr/bin"
+}
+
 // Lookup finds the file that a shell would run for name with this search
 // path. An empty element of path is the current directory.
 func Lookup(name, path string) (string, error) {

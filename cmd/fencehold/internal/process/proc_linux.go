@@ -43,8 +43,8 @@ func ReadStat(pid int) (Stat, error) {
 }
 
 // parseStat reads a line of /proc/PID/stat: "PID (NAME) STATE PPID PGRP SESSION
-// ...", with the number of threads at place 20. NAME may hold blanks and
-// parentheses.
+// ...", with the number of threads at place 20 and the start at 22. NAME may
+// hold blanks and parentheses.
 func parseStat(line []byte) (Stat, error) {
 	// The last parenthesis ends the name: none comes after it in the line.
 	open, end := bytes.IndexByte(line, '('), bytes.LastIndexByte(line, ')')
@@ -57,11 +57,11 @@ func parseStat(line []byte) (Stat, error) {
 		return Stat{}, fmt.Errorf("process line %q: %w", line, err)
 	}
 	fields := bytes.Fields(line[end+1:])
-	if len(fields) < 18 || len(fields[0]) != 1 {
+	if len(fields) < 20 || len(fields[0]) != 1 {
 		return Stat{}, fmt.Errorf("process line %q: too few fields", line)
 	}
 	s.State = fields[0][0]
-	for i, to := range map[int]*int{1: &s.Parent, 2: &s.Group, 3: &s.Session, 17: &s.Threads} {
+	for i, to := range map[int]*int{1: &s.Parent, 2: &s.Group, 3: &s.Session, 17: &s.Threads, 19: &s.Start} {
 		if *to, err = strconv.Atoi(string(fields[i])); err != nil {
 			return Stat{}, fmt.Errorf("process line %q: %w", line, err)
 		}

@@ -115,6 +115,48 @@ func TestDescendants(t *testing.T) {
 	cmd.Wait()
 }
 
+// TestExisting: what was started before does not count, nor do its children.
+func TestExisting(t *testing.T) {
+	stranger := exec.Command("sh", "-c", "sleep 100 & wait")
+	if err := stranger.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer stranger.Wait()
+	defer stranger.Process.Kill()
+	before := process.Existing()
+	if len(before) == 0 || before[0].PID != stranger.Process.Pid || before[0].Parent != os.Getpid() {
+		t.Errorf("existing descendants are %+v, want %d first", before, stranger.Process.Pid)
+	}
+	own := process.Descendants{Except: before}
+	if !own.Gone() {
+		t.Error("what was there before counts")
+	}
+	cmd := exec.Command("sleep", "100")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if own.Gone() {
+		t.Error("a later child does not count")
+	}
+	own.Signal(syscall.SIGKILL)
+	cmd.Wait()
+	if s, err := process.ReadStat(stranger.Process.Pid); err != nil || !s.Alive() {
+		t.Errorf("what was there before is %+v, %v, want it alive", s, err)
+	}
+	process.Descendants{}.Signal(syscall.SIGKILL)
+}
+
+func TestSearchPath(t *testing.T) {
+	t.Setenv("PATH", "")
+	if path := process.SearchPath(); path != "" {
+		t.Errorf("empty PATH: %q", path)
+	}
+	os.Unsetenv("PATH")
+	if path := process.SearchPath(); path != "/bin:/usr/bin" {
+		t.Errorf("no PATH: %q, want the directories of the system", path)
+	}
+}
+
 func TestAlarm(t *testing.T) {
 	t.Parallel()
 	for _, clock := range []process.Clock{process.Boottime, process.Monotonic} {

@@ -42,8 +42,8 @@ func (g Group) Gone() bool {
 // Descendants are the children of this process, which must be a subreaper,
 // with all their descendants, as far as they are in its session.
 type Descendants struct {
-	// Except is a child that does not count, or 0.
-	Except int
+	// Except are processes that do not count, nor do their descendants.
+	Except []Stat
 }
 
 // Signal reaches those that are there at this moment. Who must not miss any
@@ -53,8 +53,8 @@ func (d Descendants) Signal(sig syscall.Signal) {
 	if err != nil {
 		return
 	}
-	for _, pid := range members {
-		_ = unix.Kill(pid, sig)
+	for _, s := range members {
+		_ = unix.Kill(s.PID, sig)
 	}
 }
 
@@ -64,8 +64,20 @@ func (d Descendants) Gone() bool {
 	return err == nil && len(members) == 0
 }
 
+// Existing returns the descendants that this process has now: those that it had
+// before it was this program, if it was executed in place of another.
+// One of theirs that is born later and then loses its parent is not told from others.
+func Existing() []Stat {
+	all, err := All()
+	if err != nil {
+		return nil
+	}
+	session, _ := unix.Getsid(0)
+	return descend(all, os.Getpid(), nil, session)
+}
+
 // members reads the list of processes anew each time.
-func (d Descendants) members() ([]int, error) {
+func (d Descendants) members() ([]Stat, error) {
 	all, err := All()
 	if err != nil {
 		return nil, err
@@ -96,21 +108,21 @@ func orphaned(all []Stat, group, session, who int) bool {
 // their children.
 // The list is not of one moment: a process may have been read before its parent ended,
 // and then hangs on a number that is not there. The next look finds it.
-func descend(all []Stat, root, except, session int) []int {
+func descend(all []Stat, root int, except []Stat, session int) []Stat {
 	children := map[int][]Stat{}
 	for _, s := range all {
-		if s.PID != except && s.PID != root {
+		if s.PID != root && !slices.ContainsFunc(except, s.is) {
 			children[s.Parent] = append(children[s.Parent], s)
 		}
 	}
-	var found []int
+	var found []Stat
 	for queue := []int{root}; len(queue) > 0; queue = queue[1:] {
 		for _, s := range children[queue[0]] {
 			queue = append(queue, s.PID)
 			// Dead ones are passed through, since children of a zombie may not have been
 			// handed on yet.
 			if s.Alive() && (s.Session == session || s.Session == 0) {
-				found = append(found, s.PID)
+				found = append(found, s)
 			}
 		}
 	}

@@ -44,6 +44,8 @@ type Flags struct {
 	NoForeground bool
 	NoGuard      bool
 	StatusFile   string
+
+	declared *pflag.FlagSet // where the flags are, nil if nowhere
 }
 
 // TTLHelp is what --ttl means for a run, whatever ends a lock of the service.
@@ -54,6 +56,7 @@ const TTLHelp = "how long fencehold may be silent before its command is stopped 
 // and consul lock have for them.
 // Flags end at CMD: what follows is its own, even where it looks like ours.
 func (f *Flags) Declare(flags *pflag.FlagSet) {
+	f.declared = flags
 	flags.SetInterspersed(false)
 	flags.SetNormalizeFunc(Normalize)
 	flags.BoolVarP(&f.NoWait, "no-wait", "n", false, "do not wait for the lock (also --nonblock, --nb)")
@@ -93,9 +96,10 @@ func Normalize(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 }
 
 // ShellForm replaces an empty argv by that of -c.
-// The login shell of the user runs the string, as flock(1) does.
+// The login shell of the user runs the string, as flock(1) does: an empty one,
+// too.
 func (f *Flags) ShellForm(argv []string) ([]string, error) {
-	if f.Shell == "" {
+	if f.Shell == "" && (f.declared == nil || !f.declared.Changed("command")) {
 		return argv, nil
 	}
 	if len(argv) > 0 {

@@ -87,6 +87,9 @@ func TestShellForm(t *testing.T) {
 	if _, err := parse(t, "-c", "a").ShellForm([]string{"b"}); err == nil {
 		t.Error("-c and a command are both taken")
 	}
+	if argv, err := parse(t, "-c", "").ShellForm(nil); err != nil || len(argv) != 3 || argv[2] != "" {
+		t.Errorf("an empty string: %q, %v, want a shell that runs it", argv, err)
+	}
 	if argv, err := parse(t).ShellForm([]string{"b"}); err != nil || len(argv) != 1 {
 		t.Errorf("%q, %v, want the command as it is", argv, err)
 	}

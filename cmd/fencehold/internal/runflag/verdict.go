@@ -18,7 +18,9 @@ func (f *Flags) Verdict(spec guarded.Spec, r guarded.Result) error {
 	switch r.Outcome {
 	case guarded.Exited, guarded.Signaled:
 		return exitcode.With(commandCode(r), nil)
-	case guarded.Lost, guarded.TooLong:
+	case guarded.TooLong:
+		return exitcode.With(f.LostCode, nil)
+	case guarded.Lost:
 		// The command has gone on without the lock, and a code of 0 would claim success.
 		if spec.WarnOnly && r.Ran && commandCode(r) != 0 {
 			return exitcode.With(commandCode(r), nil)

@@ -29,6 +29,7 @@ func TestVerdict(t *testing.T) {
 		{[]string{"--lost-exit-code", "9"}, guarded.Result{Outcome: guarded.Lost}, 9},
 		{[]string{"--on-lost", "warn"}, guarded.Result{Outcome: guarded.Lost, Ran: true, Status: exited(3)}, 3},
 		{[]string{"--on-lost", "warn"}, guarded.Result{Outcome: guarded.Lost, Ran: true}, 79},
+		{[]string{"--on-lost", "warn"}, guarded.Result{Outcome: guarded.TooLong, Ran: true, Status: exited(3)}, 79},
 		{nil, guarded.Result{Outcome: guarded.Interrupted, Signal: syscall.SIGINT}, 130},
 		{nil, guarded.Result{Outcome: guarded.NotStarted, Err: os.ErrNotExist}, 127},
 		{nil, guarded.Result{Outcome: guarded.NotStarted, Err: syscall.EACCES}, 126},

@@ -10,7 +10,8 @@ const ExitCodes = `Exit codes of fencehold:
   69       lock service not reachable (mostly of those that have a server)
   70       internal error; also a keeper process that was killed, and a system that
            the command does not run on
-  73       local lock file cannot be made
+  73       local lock file, or its directory, cannot be made or used
+  74       standard output cannot be written
   75       lock not acquired: it is held, or the time of -w ran out (-E sets this code);
            unlock: the question was not answered with yes, and nothing was changed
   77       lock service refused the credentials (mostly of those that have a server)
@@ -23,7 +24,7 @@ const ExitCodes = `Exit codes of fencehold:
   128+N    signal N came while waiting for the lock
 
 With --on-lost warn, a lost lock gives the command's exit code unless that is 0, then 79.
-With --max-hold, a command that was stopped gives 79.
+With --max-hold, a command that was stopped gives 79, also with --on-lost warn.
 Any of these numbers can be the command's own: --status-file tells them apart.
 
   systemd      SuccessExitStatus=75
@@ -93,8 +94,10 @@ const Config = `The configuration file is TOML. Each key may be left out:
   [profile.prod]                       # all but default_profile may stand here too
   url = "redis://app:${LOCK_PASSWORD}@locks.example/0"
 
-${NAME} in a URL stands for a variable of the environment, which must be set. A file
-that everybody can read must hold no password.
+${NAME} in a URL stands for a variable of the environment, which must be set. In the
+user and the password its value may hold any character, and is not percent-encoded.
+A file that everybody can read must hold no password, neither before an @ nor in a
+query as the value of a password, secret or token. An @ behind the hosts is %40.
 
 The file is that of --config, or of FENCEHOLD_CONFIG. Otherwise it is
 fencehold/config.toml in $XDG_CONFIG_HOME, else in .config of $HOME, else (with HOME

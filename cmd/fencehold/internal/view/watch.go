@@ -45,31 +45,45 @@ func (w *Watcher) Show(locks []fencehold.Holding, now time.Time) error {
 	return err
 }
 
-// events prints what has changed since the last look.
+// events prints what has changed since the last look. What could not be told
+// counts as not seen.
 func (w *Watcher) events(locks []fencehold.Holding, now time.Time) error {
 	current := map[string]fencehold.Holding{}
 	for _, h := range locks {
 		current[h.Name] = h
-		before, known := w.seen[h.Name]
-		switch {
-		case !known:
-			w.print("acquired", h, now)
-		case before.Holder != h.Holder || before.Token != h.Token:
-			w.print("changed", h, now)
+		if what := w.change(h); what != "" {
+			if err := w.print(what, h, now); err != nil {
+				return err
+			}
 		}
 	}
 	for name, h := range w.seen {
-		if _, still := current[name]; !still {
-			// It is shown as it was seen last, which may be some time ago.
-			h.Held = false
-			w.print("released", h, now)
+		if _, still := current[name]; still {
+			continue
+		}
+		// It is shown as it was seen last, which may be some time ago.
+		h.Held = false
+		if err := w.print("released", h, now); err != nil {
+			return err
 		}
 	}
 	w.seen = current
 	return nil
 }
 
-// print writes one event. A reader that has gone is noticed at the next look.
-func (w *Watcher) print(what string, h fencehold.Holding, now time.Time) {
-	_ = WriteLine(w.Out, event{SchemaVersion, now.Format(time.RFC3339Nano), what, NewLock(h)})
+// change names what has happened to a lock that is held, empty for nothing.
+func (w *Watcher) change(h fencehold.Holding) string {
+	before, known := w.seen[h.Name]
+	switch {
+	case !known:
+		return "acquired"
+	case before.Holder != h.Holder || before.Token != h.Token:
+		return "changed"
+	}
+	return ""
+}
+
+// print writes one event.
+func (w *Watcher) print(what string, h fencehold.Holding, now time.Time) error {
+	return WriteLine(w.Out, event{SchemaVersion, now.Format(time.RFC3339Nano), what, NewLock(h)})
 }
