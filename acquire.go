@@ -45,7 +45,7 @@ func (m *Mutex) acquire(ctx context.Context, wait bool) (*Lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.accept(lazy, grant, time.Since(start))
+	return m.accept(lazy, grant, start)
 }
 
 // whileOpen derives a context that ends with the client too.
@@ -195,7 +195,7 @@ func (m *Mutex) explain(ctx context.Context, err error) error {
 }
 
 // accept makes a lease of a grant that is still of use.
-func (m *Mutex) accept(ctx context.Context, grant driver.Grant, waited time.Duration) (*Lease, error) {
+func (m *Mutex) accept(ctx context.Context, grant driver.Grant, asked time.Time) (*Lease, error) {
 	c := m.client
 	switch {
 	case ctx.Err() != nil:
@@ -210,7 +210,7 @@ func (m *Mutex) accept(ctx context.Context, grant driver.Grant, waited time.Dura
 		c.undo(grant, nothing)
 		return nil, unavailable(fmt.Errorf("granted with token %v, which is not one", grant.Token))
 	}
-	l := newLease(c, m.settings, grant, waited)
+	l := newLease(c, m.settings, grant, asked)
 	c.schedule.add(l)
 	l.tellAcquired()
 	return l, nil

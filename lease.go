@@ -41,10 +41,10 @@ type Lease struct {
 	index int
 }
 
-func newLease(c *Client, settings *config, grant driver.Grant, waited time.Duration) *Lease {
+func newLease(c *Client, settings *config, grant driver.Grant, asked time.Time) *Lease {
 	now := time.Now()
 	l := &Lease{
-		client: c, settings: settings, began: grant.Sent, granted: now, waited: waited,
+		client: c, settings: settings, began: grant.Sent, granted: now, waited: now.Sub(asked),
 		done: make(chan struct{}), grant: grant, term: termOf(grant), progress: now,
 	}
 	l.renewal.plan(l.term, settings.ttl)

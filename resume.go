@@ -3,6 +3,7 @@ package fencehold
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/fencehold/fencehold/driver"
 	"github.com/fencehold/fencehold/internal/lazycontext"
@@ -45,7 +46,7 @@ func (m *Mutex) resume(ctx context.Context, f Fence) (*Lease, error) {
 	case !termOf(grant).holds():
 		return nil, &LostError{Reason: ReasonExpired}
 	}
-	l := newLease(c, m.settings, grant, 0)
+	l := newLease(c, m.settings, grant, time.Now())
 	c.schedule.add(l)
 	return l, nil
 }

@@ -88,12 +88,14 @@ func (s *Server) Delete(name string) {
 }
 
 // now is the server's clock.
-func (s *Server) now() time.Duration { return time.Since(s.start) + s.offset }
+func (s *Server) now() time.Duration { return s.at(time.Now()) }
+
+func (s *Server) at(t time.Time) time.Duration { return t.Sub(s.start) + s.offset }
 
 // mint returns a token larger than all before, on the scale of microseconds
 // since 1970, so that it grows also from one server to the next.
-func (s *Server) mint() fence.Token {
-	s.last = max(s.last+1, fence.Token(time.Now().UnixMicro()))
+func (s *Server) mint(now time.Time) fence.Token {
+	s.last = max(s.last+1, fence.Token(now.UnixMicro()))
 	return s.last
 }
 
@@ -117,9 +119,9 @@ func (s *Server) refresh(l *lock) {
 // grant gives the lock to a request.
 func (s *Server) grant(l *lock, req driver.Request) driver.Grant {
 	l.req, l.taken, l.kept = req, true, false
-	l.token = s.mint()
 	l.since = time.Now()
-	l.expires = s.now() + req.TTL
+	l.token = s.mint(l.since)
+	l.expires = s.at(l.since) + req.TTL
 	s.watch(l)
 	return driver.Grant{Name: l.name, Holder: req.Holder, Token: l.token, TTL: req.TTL}
 }
