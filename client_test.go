@@ -507,3 +507,21 @@ func TestDoReportsALossOnce(t *testing.T) {
 		}
 	})
 }
+
+// What is left to be released in the background is released by Close at once,
+// however long the margin of the lease is.
+func TestCloseDoesNotWaitForTheMargin(t *testing.T) {
+	bubble(t, func(t *testing.T, server *memlock.Server) {
+		client := newClient(t, server, fencehold.WithTTL(time.Hour), fencehold.WithMaxHold(time.Second))
+		lease := acquire(t, client, "job")
+		<-lease.Done()
+		start := time.Now()
+		_ = client.Close()
+		if d := time.Since(start); d > time.Second {
+			t.Errorf("close took %v", d)
+		}
+		if holding, _ := newClient(t, server).Inspect(t.Context(), "job"); holding.Held {
+			t.Error("the lock was left behind")
+		}
+	})
+}

@@ -63,11 +63,18 @@ func (l *Lease) letGo() {
 	if c.enter() != nil {
 		return
 	}
-	grant, keep := l.grant, l.keep()
-	time.AfterFunc(l.term.margin(), func() {
+	grant, keep, margin := l.grant, l.keep(), l.term.margin()
+	go func() {
 		defer c.working.Done()
+		// Close does not wait for the margin: the release is then due at once.
+		timer := time.NewTimer(margin)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-c.life.Done():
+		}
 		c.undo(grant, func() time.Duration { return keep })
-	})
+	}()
 }
 
 // look ends the lease if the clocks say that it is over. It is called on a
