@@ -68,9 +68,19 @@ func (m *Mutex) obtain(ctx context.Context, wait bool) (driver.Grant, error) {
 		defer cancel()
 	}
 	if m.settings.barging {
-		return m.waitOver(ctx, m.poll)
+		return m.waitOver(ctx, m.barge)
 	}
 	return m.waitOver(ctx, m.standInLine)
+}
+
+// barge waits past the local line. A backend with a line of its own lets those
+// who barge in before the others.
+func (m *Mutex) barge(ctx context.Context) (driver.Grant, error) {
+	queuer, ok := m.client.backend.(driver.Queuer)
+	if !ok {
+		return m.poll(ctx)
+	}
+	return m.attempt(ctx, queuer.Acquire)
 }
 
 // waitOver turns the end of the wait limit into ErrHeld.
@@ -167,15 +177,17 @@ func (m *Mutex) attempt(ctx context.Context, ask func(context.Context, driver.Re
 		TTL: s.ttl, Barging: s.barging, Detached: s.detached,
 	}
 	grant, err := ask(ctx, req)
+	unknown := outcomeUnknown(err)
 	// "Held" to the repeated attempt can only be somebody else: our own grant
 	// would have been the answer.
-	if err != nil && !settled(err) && ctx.Err() == nil {
+	if unknown && ctx.Err() == nil {
 		grant, err = ask(ctx, req)
+		unknown = !settled(err)
 	}
 	switch {
 	case err == nil:
 		return grant, nil
-	case !settled(err) || ctx.Err() != nil:
+	case unknown || outcomeUnknown(err) || ctx.Err() != nil:
 		m.client.undo(driver.Grant{Name: req.Name, Holder: req.Holder, Sent: driver.Now(), TTL: s.ttl}, nothing)
 	}
 	return driver.Grant{}, m.explain(ctx, err)

@@ -3,7 +3,9 @@ package fencehold_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -370,6 +372,37 @@ func TestWaitOnASilentService(t *testing.T) {
 		}
 		if d := time.Since(start); d != time.Second {
 			t.Errorf("waited %v", d)
+		}
+	})
+}
+
+// Who barges into a line is served before those who stand in it, and pollers
+// are not starved by it.
+func TestBargingIntoALine(t *testing.T) {
+	bubble(t, func(t *testing.T, server *memlock.Server) {
+		holder := acquire(t, newClient(t, server), "job")
+		var order []string
+		var mu sync.Mutex
+		var served sync.WaitGroup
+		wait := func(who string, opts ...fencehold.Option) {
+			client := newClient(t, server, opts...)
+			served.Go(func() {
+				lease := acquire(t, client, "job")
+				mu.Lock()
+				order = append(order, who)
+				mu.Unlock()
+				_ = lease.Release(t.Context())
+			})
+			synctest.Wait()
+		}
+		wait("first")
+		wait("second")
+		wait("barger", fencehold.WithBarging())
+		wait("second barger", fencehold.WithBarging())
+		_ = holder.Release(t.Context())
+		served.Wait()
+		if want := []string{"barger", "second barger", "first", "second"}; !slices.Equal(order, want) {
+			t.Errorf("served %q, want %q", order, want)
 		}
 	})
 }

@@ -7,13 +7,19 @@ import (
 	"testing"
 
 	"github.com/fencehold/fencehold"
+	"github.com/fencehold/fencehold/driver"
 	"github.com/fencehold/fencehold/memlock"
 )
 
 // newClient returns a client of its own on server, closed with the test.
 func newClient(tb testing.TB, server *memlock.Server, opts ...fencehold.Option) *fencehold.Client {
 	tb.Helper()
-	client, err := fencehold.New(server.Backend(), opts...)
+	return newClientOn(tb, server.Backend(), opts...)
+}
+
+func newClientOn(tb testing.TB, backend driver.Backend, opts ...fencehold.Option) *fencehold.Client {
+	tb.Helper()
+	client, err := fencehold.New(backend, opts...)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -445,7 +445,7 @@ func TestB41PollingIsPaced(t *testing.T) {
 			}
 			return memlock.Fault{}
 		})
-		client := newClient(t, server, fencehold.WithBarging())
+		client := newClientOn(t, plain{server.Backend()}, fencehold.WithBarging())
 		ctx, cancel := context.WithCancel(t.Context())
 		for range waiters {
 			go func() { _, _ = client.Mutex("job").Acquire(ctx) }()

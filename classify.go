@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/fencehold/fencehold/driver"
 )
 
 // settled reports whether a backend's error says what happened. Every other
@@ -15,6 +17,11 @@ func settled(err error) bool {
 		}
 	}
 	return false
+}
+
+// outcomeUnknown reports whether the service may have done what it was asked.
+func outcomeUnknown(err error) bool {
+	return err != nil && !settled(err) && !errors.Is(err, driver.ErrRefused)
 }
 
 // classify names an error of a backend: settled outcomes are kept, the

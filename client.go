@@ -114,7 +114,30 @@ func newClient(backend driver.Backend, info Info, settings config) *Client {
 	c.herald = herald{hooks: settings.hooks, logger: settings.logger, kind: info.Kind}
 	c.schedule.init(c)
 	c.renewals.init(c)
+	if watcher, ok := backend.(driver.Watcher); ok {
+		watcher.Watch(driver.Told{Lost: c.lostElsewhere, Missed: c.renewAll})
+	}
 	return c
+}
+
+// renewAll renews at once what renews itself.
+func (c *Client) renewAll() {
+	for _, l := range c.schedule.leases() {
+		l.mu.Lock()
+		if l.err == nil && l.renews() {
+			l.urge()
+		}
+		l.mu.Unlock()
+	}
+}
+
+// lostElsewhere ends the lease that the service says has ended.
+func (c *Client) lostElsewhere(name, holder string, how error) {
+	for _, l := range c.schedule.leases() {
+		if l.grant.Holder == holder && l.grant.Name == name {
+			l.lose(asLost(how))
+		}
+	}
 }
 
 // defaultOwner is host, process id and a random part.

@@ -85,6 +85,9 @@ type HeldError struct {
 	Remaining time.Duration
 	// Position is the caller's place in line, 1 for the next one.
 	Position int
+	// Detail says what is unusual about the holder, such as that the key holds
+	// something that is not a lock of this library.
+	Detail string
 }
 
 // Error says who holds the lock, since when, and for how long at least.
@@ -99,6 +102,9 @@ func (e *HeldError) Error() string {
 	}
 	if e.Remaining > 0 {
 		b.WriteString(", " + e.Remaining.Round(time.Millisecond).String() + " left unless renewed")
+	}
+	if e.Detail != "" {
+		b.WriteString(", " + e.Detail)
 	}
 	if e.Position > 0 {
 		fmt.Fprintf(&b, ", place %d in line", e.Position)

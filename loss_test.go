@@ -399,3 +399,46 @@ func TestChecks(t *testing.T) {
 		mustBeLost(t, lease.Err(), fencehold.ReasonDeleted)
 	})
 }
+
+// A backend that hears of a loss ends the lease at once, and only that one.
+func TestLossToldByTheService(t *testing.T) {
+	bubble(t, func(t *testing.T, server *memlock.Server) {
+		victim := newClient(t, server)
+		lease, other := acquire(t, victim, "job"), acquire(t, victim, "other")
+		start := time.Now()
+		if err := newClient(t, server).Unlock(t.Context(), "job", lease.Fence().Holder, "maintenance"); err != nil {
+			t.Fatal(err)
+		}
+		<-lease.Done()
+		var lost *fencehold.LostError
+		if err := lease.Err(); !errors.As(err, &lost) || lost.Reason != fencehold.ReasonRevoked || lost.Why != "maintenance" {
+			t.Errorf("lease ended with %v", err)
+		}
+		if d := time.Since(start); d != 0 || !other.Valid() {
+			t.Errorf("told after %v, the other lease is valid: %v", d, other.Valid())
+		}
+	})
+}
+
+// watched is a backend that can lose words of its service.
+type watched struct {
+	driver.Backend
+	told driver.Told
+}
+
+func (w *watched) Watch(told driver.Told) { w.told = told }
+
+// Words that were missed are made up for by renewing at once.
+func TestMissedLossIsFoundAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T, server *memlock.Server) {
+		backend := &watched{Backend: server.Backend()}
+		lease := acquire(t, newClientOn(t, backend), "job")
+		server.Delete("job")
+		start := time.Now()
+		backend.told.Missed()
+		<-lease.Done()
+		if d := time.Since(start); d != 0 {
+			t.Errorf("found after %v", d)
+		}
+	})
+}

@@ -9,6 +9,7 @@ package driver
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/fencehold/fencehold/fence"
@@ -46,7 +47,8 @@ type Backend interface {
 	Close() error
 }
 
-// Queuer is a Backend whose service lets waiters stand in line.
+// Queuer is a Backend whose service lets waiters stand in line. Requests with
+// Barging stand before all those without.
 type Queuer interface {
 	// Acquire waits for its turn. When ctx ends first, it leaves the line
 	// and returns an error that wraps ctx's; if it knows who holds the
@@ -75,6 +77,25 @@ type Checker interface {
 	// It takes a few microseconds: it is called once a second and each time
 	// that the holder asks.
 	Check(grant Grant) error
+}
+
+// Watcher is a Backend that hears from its service how grants end.
+type Watcher interface {
+	// Watch says whom to tell. Package fencehold calls it once, before it uses
+	// the backend; what it hands over may be called from any goroutine.
+	Watch(told Told)
+}
+
+// Told is what a [Watcher] calls.
+type Told struct {
+	// Lost is called for each grant of this backend that the service says has
+	// ended, with a LostError. A call for a grant that nobody has any more is
+	// harmless.
+	Lost func(name, holder string, how error)
+	// Missed is called when words of the service may have been missed: the
+	// grants that renew themselves are renewed at once, which shows how they
+	// stand.
+	Missed func()
 }
 
 // Resumer is a Backend that can take up a grant that another process made.
@@ -150,3 +171,7 @@ func Now() Instant { return clock.Now() }
 // MonotonicNow is [Now] for services that stand still when this machine is
 // suspended, because they live in it.
 func MonotonicNow() Instant { return clock.Monotonic() }
+
+// ErrRefused is in the errors after which it is certain that the service has
+// not done what it was asked: there is nothing to undo.
+var ErrRefused = errors.New("refused by the lock service")

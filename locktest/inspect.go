@@ -18,6 +18,7 @@ var inspectTests = []test{
 	{name: "LookingDisturbsNobody", run: testLooking},
 	{name: "B80UnlockExactlyOne", run: testUnlock},
 	{name: "UnlockHandsOver", run: testUnlockHandsOver},
+	{name: "UnlockTellsTheVictim", run: testUnlockTellsTheVictim},
 }
 
 // inspects reports whether the backend can show locks; if not, its refusal is
@@ -180,6 +181,29 @@ func (s *suite) testVictimIsTold(t *testing.T, lease *fencehold.Lease) {
 		t.Errorf("the victim was told %+v", lost)
 	}
 }
+
+// Where the service can tell, the victim hears of it long before its next
+// renewal.
+func testUnlockTellsTheVictim(t *testing.T, s *suite) {
+	backend := s.open(t)
+	victim, operator, lock := s.clientOn(t, backend), s.client(t, fencehold.WithOwner("the operator")), name(t)
+	_, told := backend.(driver.Watcher)
+	_, asked := backend.(driver.Checker)
+	if !told && !asked {
+		return
+	}
+	lease := acquire(t, victim, lock, fencehold.WithTTL(max(10*time.Minute, s.info.MinTTL)))
+	start := time.Now()
+	if err := operator.Unlock(bounded(t), lock, lease.Fence().Holder, "maintenance"); err != nil {
+		t.Fatal(err)
+	}
+	<-lease.Done()
+	within(t, "word of the unlock", time.Since(start), tickOfChecks)
+	s.testVictimIsTold(t, lease)
+}
+
+// tickOfChecks is how long a backend that is asked may take to see a loss.
+const tickOfChecks = time.Second
 
 func testUnlockHandsOver(t *testing.T, s *suite) {
 	victim, operator, waiter, lock := s.client(t), s.client(t), s.client(t), name(t)

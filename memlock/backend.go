@@ -2,6 +2,8 @@ package memlock
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -30,6 +32,9 @@ func (b *backend) Info() driver.Info {
 // Close ends the connection; grants stand until their time is over.
 func (b *backend) Close() error {
 	b.closed.Store(true)
+	b.server.mu.Lock()
+	defer b.server.mu.Unlock()
+	delete(b.server.watchers, b)
 	return nil
 }
 
@@ -157,15 +162,28 @@ func (b *backend) Resume(ctx context.Context, name, holder string) (grant driver
 
 // Revoke takes the lock from its holder.
 func (b *backend) Revoke(ctx context.Context, r driver.Revocation) (err error) {
+	how := &fencehold.LostError{Reason: fencehold.ReasonRevoked, By: r.By, Why: r.Why}
+	var tell []func(name, holder string, how error)
 	lost := b.call(ctx, "revoke", r.Name, r.Holder, func() {
 		var l *lock
 		if l, err = b.server.mine(r.Name, r.Holder); err == nil {
-			b.server.note(r.Holder, &fencehold.LostError{Reason: fencehold.ReasonRevoked, By: r.By, Why: r.Why})
+			b.server.note(r.Holder, how)
 			b.server.free(l)
+			tell = slices.Collect(maps.Values(b.server.watchers))
 		}
 	})
+	for _, lostTo := range tell {
+		lostTo(r.Name, r.Holder, how)
+	}
 	if lost != nil {
 		return lost
 	}
 	return err
+}
+
+// Watch implements [driver.Watcher]: a revoked grant ends at once.
+func (b *backend) Watch(told driver.Told) {
+	b.server.mu.Lock()
+	defer b.server.mu.Unlock()
+	b.server.watchers[b] = told.Lost
 }

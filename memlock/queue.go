@@ -49,9 +49,22 @@ func (b *backend) Acquire(ctx context.Context, req driver.Request) (driver.Grant
 func (s *Server) enqueue(req driver.Request) *waiter {
 	l := s.locks[req.Name]
 	w := &waiter{req: req, since: time.Now(), granted: make(chan driver.Grant, 1)}
-	l.queue = append(l.queue, w)
+	l.queue = slices.Insert(l.queue, l.place(req), w)
 	s.watch(l)
 	return w
+}
+
+// place is where a request stands in line: at the end, or behind the others
+// that barge.
+func (l *lock) place(req driver.Request) int {
+	if !req.Barging {
+		return len(l.queue)
+	}
+	first := slices.IndexFunc(l.queue, func(w *waiter) bool { return !w.req.Barging })
+	if first < 0 {
+		return len(l.queue)
+	}
+	return first
 }
 
 // giveUp leaves the line. A grant that came at the same moment is taken: what

@@ -20,6 +20,8 @@ type Server struct {
 	locks  map[string]*lock
 	notes  map[string]*fencehold.LostError // how grants ended that did not end by themselves, by holder
 	script func(Call) Fault
+
+	watchers map[*backend]func(name, holder string, how error) // who is told of losses
 }
 
 // lock is what the server knows of one name: who has it and who waits.
@@ -41,6 +43,8 @@ func New() *Server {
 		start: time.Now(),
 		locks: map[string]*lock{},
 		notes: map[string]*fencehold.LostError{},
+
+		watchers: map[*backend]func(name, holder string, how error){},
 	}
 }
 

@@ -1,0 +1,240 @@
+package redislock
+
+import (
+	"context"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fencehold/fencehold"
+	"github.com/fencehold/fencehold/driver"
+)
+
+// minTTL is the floor: renewing three times within less is not a matter of
+// milliseconds any more on a busy machine.
+const minTTL = 100 * time.Millisecond
+
+// features are what one Redis server can promise. Durable is not among them:
+// a failover or a restart may lose the last tokens.
+const features = driver.Fencing | driver.FairQueue | driver.MinHold | driver.Detached
+
+// backend is a connection to one Redis server, replicated set or Cluster.
+type backend struct {
+	conn   Conn
+	opts   Options
+	keys   keyspace
+	info   driver.Info
+	client string // the random id of this client towards others
+	host   string
+
+	described atomic.Pointer[description]
+	lines     lines
+	gone      departed
+	losses    *ear // where losses are heard; in a line's ear outside of a Cluster
+	told      atomic.Pointer[driver.Told]
+
+	life   context.Context // ends when the backend is closed
+	end    context.CancelFunc
+	closed atomic.Bool
+	work   sync.WaitGroup
+}
+
+func newBackend(conn Conn, opts Options, url string) *backend {
+	b := &backend{
+		conn: conn, opts: opts, keys: newKeyspace(opts.Prefix, conn.Mode() == Cluster),
+		info:   driver.Info{Kind: "redis", URL: url, Features: features, MinTTL: minTTL},
+		client: driver.NewHolder()[:16], host: hostname(),
+	}
+	b.life, b.end = context.WithCancel(context.Background())
+	b.lines.b = b
+	b.losses = newEar(b, func(string) Subscription {
+		return Subscription{Channels: []string{b.lossChannel()}}
+	})
+	b.losses.hear = b.hearLoss
+	b.losses.onEpoch = b.missedLosses
+	return b
+}
+
+func hostname() string {
+	host, err := os.Hostname()
+	if err != nil {
+		return "localhost"
+	}
+	return host
+}
+
+// Info implements [driver.Backend].
+func (b *backend) Info() driver.Info { return b.info }
+
+// Close ends waiting and listening; grants stand until their TTL is over.
+func (b *backend) Close() error {
+	if b.closed.Swap(true) {
+		return nil
+	}
+	b.end()
+	b.work.Wait()
+	return b.conn.Close()
+}
+
+// usable refuses what comes after Close.
+func (b *backend) usable(ctx context.Context) error {
+	if b.closed.Load() {
+		return fencehold.ErrClosed
+	}
+	return ctx.Err()
+}
+
+// TryAcquire implements [driver.Backend].
+func (b *backend) TryAcquire(ctx context.Context, req driver.Request) (driver.Grant, error) {
+	if err := b.usable(ctx); err != nil {
+		return driver.Grant{}, err
+	}
+	mode := "try"
+	if req.Barging {
+		mode = "barge"
+	}
+	k := b.keys.of(req.Name)
+	sent := driver.Now()
+	a, err := b.run(ctx, Call{
+		Script: acquireScript, Keys: []string{k.lock, k.counter, k.line},
+		Args: []string{req.Holder, millis(req.TTL), b.describe(req), mode, b.keys.kin(), k.tag},
+	})
+	switch {
+	case err != nil:
+		return driver.Grant{}, err
+	case a.code != codeGranted:
+		return driver.Grant{}, heldBy(a)
+	}
+	return b.granted(req.Name, req.Holder, sent, a), nil
+}
+
+// granted makes a grant of an answer, and sees to it that its loss is heard.
+func (b *backend) granted(name, holder string, sent driver.Instant, a answer) driver.Grant {
+	b.listenForLosses()
+	return driver.Grant{Name: name, Holder: holder, Token: a.token, Sent: sent, TTL: a.ttl}
+}
+
+// Renew implements [driver.Backend].
+func (b *backend) Renew(ctx context.Context, grant driver.Grant, ttl time.Duration) (driver.Grant, error) {
+	if err := b.usable(ctx); err != nil {
+		return driver.Grant{}, err
+	}
+	sent := driver.Now()
+	a, err := b.run(ctx, b.renewal(grant, ttl))
+	if err != nil {
+		return driver.Grant{}, err
+	}
+	return renewed(grant, sent, a)
+}
+
+func (b *backend) renewal(grant driver.Grant, ttl time.Duration) Call {
+	k := b.keys.of(grant.Name)
+	return Call{
+		Script: renewScript, Keys: []string{k.lock},
+		Args: []string{grant.Holder, millis(ttl), b.keys.kin(), k.tag},
+	}
+}
+
+func renewed(grant driver.Grant, sent driver.Instant, a answer) (driver.Grant, error) {
+	if a.code != codeGranted {
+		return driver.Grant{}, lostTo(a, grant)
+	}
+	grant.Token, grant.Sent, grant.TTL = a.token, sent, a.ttl
+	return grant, nil
+}
+
+// RenewBatch implements [driver.BatchRenewer] in one round trip.
+func (b *backend) RenewBatch(ctx context.Context, renewals []*driver.Renewal) {
+	if b.opts.MinReplicas > 0 || len(renewals) == 1 || b.closed.Load() {
+		for _, r := range renewals {
+			r.Renewed, r.Err = b.Renew(ctx, r.Grant, r.TTL)
+		}
+		return
+	}
+	calls := make([]Call, len(renewals))
+	for i, r := range renewals {
+		calls[i] = b.renewal(r.Grant, r.TTL)
+	}
+	sent := driver.Now()
+	b.conn.EvalMany(ctx, calls)
+	for i, r := range renewals {
+		a, err := answered(calls[i].Answer, calls[i].Err)
+		if err != nil {
+			r.Renewed, r.Err = driver.Grant{}, err
+			continue
+		}
+		r.Renewed, r.Err = renewed(r.Grant, sent, a)
+	}
+}
+
+// Release implements [driver.Backend]. For a wait that was given up it also
+// leaves the line, under the holder id that the wait had last.
+func (b *backend) Release(ctx context.Context, grant driver.Grant, keep time.Duration) error {
+	if b.closed.Load() {
+		return fencehold.ErrClosed
+	}
+	left, waited := b.gone.find(grant.Holder)
+	holder := grant.Holder
+	if waited {
+		holder = left.holder
+	}
+	a, err := b.release(ctx, grant.Name, holder, left.entry, keep)
+	switch {
+	case err != nil:
+		return err
+	case a.code != codeDone:
+		return lostTo(a, grant)
+	}
+	return nil
+}
+
+func (b *backend) release(ctx context.Context, name, holder, entry string, keep time.Duration) (answer, error) {
+	k := b.keys.of(name)
+	stay, keptValue := "0", ""
+	if keep > 0 {
+		stay, keptValue = millis(keep), valueHead+driver.NewHolder()+":"
+	}
+	a, err := b.eval(ctx, Call{
+		Script: releaseScript, Keys: []string{k.lock, k.counter, k.line},
+		Args: []string{holder, b.keys.kin(), k.tag, stay, keptValue, entry},
+	})
+	if code(err) == "TRYAGAIN" && keep <= 0 {
+		// The keys of the name are on two nodes for now; this one is on one.
+		return b.eval(ctx, Call{
+			Script: releaseOneScript, Keys: []string{k.lock}, Args: []string{holder, b.keys.kin(), k.tag},
+		})
+	}
+	return a, err
+}
+
+// run runs a script whose effect replicas have to confirm, if that is wanted.
+func (b *backend) run(ctx context.Context, call Call) (answer, error) {
+	want, limit := b.opts.MinReplicas, b.opts.ReplicaTimeout
+	if want == 0 {
+		return b.eval(ctx, call)
+	}
+	text, got, err := b.conn.EvalWait(ctx, call, want, limit)
+	a, err := answered(text, err)
+	if err == nil && a.code == codeGranted && got < want {
+		return a, unconfirmed(got, want, limit)
+	}
+	return a, err
+}
+
+func (b *backend) eval(ctx context.Context, call Call) (answer, error) {
+	return answered(b.conn.Eval(ctx, call))
+}
+
+func answered(text string, err error) (answer, error) {
+	if err != nil {
+		return answer{}, explain(err)
+	}
+	return parseAnswer(text)
+}
+
+// millis writes a duration for the server, which refuses 0.
+func millis(d time.Duration) string {
+	return strconv.FormatInt(max(1, d.Milliseconds()), 10)
+}

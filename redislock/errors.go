@@ -1,0 +1,143 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/fencehold/fencehold"
+	"github.com/fencehold/fencehold/driver"
+)
+
+// hints say in plain words what a server's error means for a lock.
+var hints = []struct{ code, text string }{
+	{"NOPERM", "the user lacks a right; package redislock lists the rights that locks need"},
+	{"NOAUTH", "the server wants a password"},
+	{"WRONGPASS", "user or password is wrong"},
+	{"READONLY", "this server is a replica"},
+	{"OOM", "the server is out of memory"},
+	{"LOADING", "the server is loading its data"},
+	{"MASTERDOWN", "the server has lost its primary"},
+	{"CLUSTERDOWN", "the cluster does not serve this slot"},
+	{"TRYAGAIN", "the slot is being moved"},
+	{"NOREPLICAS", "too few replicas are connected"},
+	{"MISCONF", "the server cannot write to its disk, and so refuses to change anything"},
+	{"CROSSSLOT", "this is a Redis Cluster: use a redis+cluster:// URL"},
+	{"MOVED", "this is a Redis Cluster: use a redis+cluster:// URL"},
+}
+
+// refusedError is an error that the server answered: nothing was done.
+type refusedError struct {
+	code, hint string
+	err        error
+}
+
+// Error says what the server means, and what it said.
+func (e *refusedError) Error() string { return e.hint + ": " + e.err.Error() }
+
+// Unwrap returns the server's error.
+func (e *refusedError) Unwrap() error { return e.err }
+
+// Is reports whether target is [driver.ErrRefused].
+func (e *refusedError) Is(target error) bool { return target == driver.ErrRefused }
+
+// explain names the errors of the server that are known to mean that nothing
+// was done. All others leave that open.
+func explain(err error) error {
+	answered, ok := errors.AsType[ServerError](err)
+	if !ok {
+		return err
+	}
+	for _, hint := range hints {
+		// Servers before 7 put the code of a failed call behind their own.
+		if strings.HasPrefix(string(answered), hint.code) || strings.Contains(string(answered), "-"+hint.code+" ") {
+			return &refusedError{code: hint.code, hint: hint.text, err: answered}
+		}
+	}
+	return err
+}
+
+// code returns the server's code in an error, "" if it is not a known one.
+func code(err error) string {
+	if refused, ok := errors.AsType[*refusedError](err); ok {
+		return refused.code
+	}
+	return ""
+}
+
+// passes reports whether an error may be gone in a moment, without anybody
+// doing anything: a failover, a restart, a moving slot.
+func passes(err error) bool {
+	switch code(err) {
+	case "READONLY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS":
+		return true
+	}
+	_, answered := errors.AsType[ServerError](err)
+	return err != nil && !answered && !errors.Is(err, fencehold.ErrClosed)
+}
+
+// heldBy describes the holder that an answer shows.
+func heldBy(a answer) *fencehold.HeldError {
+	held := &fencehold.HeldError{Remaining: max(a.ttl, 0)}
+	if a.code == codeWaiting {
+		held.Position = a.place.rank + 1
+	}
+	v, ours := parseValue(a.value)
+	switch {
+	case a.kind != "s":
+		held.Detail = "in another format: the key is a " + a.kind + ", as Redisson's and Symfony's locks are"
+	case !ours && a.ttl < 0:
+		held.Detail = "by a value without expiry that is not fencehold's"
+	case !ours:
+		held.Detail = "by another library"
+	case v.about.kept:
+		held.Detail = "kept taken after its release"
+	default:
+		held.Holder, held.Owner, held.Since = v.holder, v.about.owner, v.since()
+	}
+	return held
+}
+
+// lostTo says how a grant ended that an answer shows to be somebody else's, or
+// nobody's.
+func lostTo(a answer, grant driver.Grant) *fencehold.LostError {
+	if a.word != "-" && a.word != "" {
+		return parseWord(a.word)
+	}
+	v, ours := parseValue(a.value)
+	switch {
+	case ours && v.about.kept, a.value == "" && grant.Sent.Elapsed() >= grant.TTL:
+		return &fencehold.LostError{Reason: fencehold.ReasonExpired}
+	case a.value == "":
+		return &fencehold.LostError{Reason: fencehold.ReasonDeleted}
+	case ours:
+		return &fencehold.LostError{Reason: fencehold.ReasonTakenOver, By: v.about.owner}
+	}
+	return &fencehold.LostError{Reason: fencehold.ReasonTakenOver, Why: "by another library"}
+}
+
+// wordOf writes who revoked a grant and why, without blanks.
+func wordOf(r driver.Revocation) string {
+	return url.Values{"by": {r.By}, "why": {r.Why}}.Encode()
+}
+
+func parseWord(word string) *fencehold.LostError {
+	q, _ := url.ParseQuery(word) // what cannot be read is not told
+	return &fencehold.LostError{Reason: fencehold.ReasonRevoked, By: q.Get("by"), Why: q.Get("why")}
+}
+
+// unconfirmed is the error of a write that too few replicas have seen.
+func unconfirmed(got, want int, limit time.Duration) error {
+	return fmt.Errorf("confirmed by %d of %d replicas within %v", got, want, limit)
+}
+
+// ended joins the end of a wait with what was known last.
+func ended(ctx context.Context, last error) error {
+	if last == nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("%w: %w", ctx.Err(), last)
+}

@@ -1,0 +1,4 @@
+package redislock
+
+// Open is what [fencehold.Open] calls.
+var Open = open

@@ -1,0 +1,84 @@
+// Package redisurl reads the URLs of the Redis backend. It has a splitter of its
+// own, because a list of hosts is not a [net/url.URL].
+//
+// Its errors name the part that is wrong and the rule. They never repeat the
+// text of a part: where a password was not percent-encoded, any part may hold a
+// piece of it.
+package redisurl
+
+import "time"
+
+// Mode is the arrangement of servers that a URL describes.
+type Mode int
+
+// The modes.
+const (
+	Single   Mode = iota // one server
+	Sentinel             // the addresses are Sentinels, which know the server
+	Cluster              // the addresses are some nodes of a Cluster
+)
+
+// What a URL means that does not give the option.
+const (
+	DefaultPrefix         = "lock:"
+	DefaultReplicaTimeout = time.Second
+	DefaultDialTimeout    = 5 * time.Second
+	DefaultClientName     = "fencehold"
+)
+
+// URL is what a URL string says. Make one with [Parse].
+type URL struct {
+	Mode    Mode
+	Network string   // "tcp" or "unix"
+	Addrs   []string // HOST:PORT in lower case, or the path of one socket
+	TLS     bool     // for servers and Sentinels alike
+
+	Username string // empty: the user "default"
+	Password string // empty: none, or the one in PasswordFile
+	Master   string // the name that Sentinels know the server by
+	DB       int    // number of the database
+
+	SentinelUsername string // how to log in at Sentinels, separate from the server
+	SentinelPassword string
+
+	Prefix         string        // begins every key; may be empty
+	MinReplicas    int           // how many replicas must have a grant; 0 does not ask
+	ReplicaTimeout time.Duration // how long to wait for them, at least 1 ms
+	DialTimeout    time.Duration // for one connection, at least 1 ms
+	ClientName     string        // what the server lists a connection as
+
+	CACert     string // file of the authorities to trust, instead of those of the system
+	Cert       string // files of the certificate to log in with, and of its key
+	Key        string
+	ServerName string // the name that the certificate must have; empty: the host
+	Insecure   bool   // any certificate will do
+
+	PasswordFile         string
+	SentinelPasswordFile string
+}
+
+// Parse reads a URL. Its errors are of type [*Error] and show no password.
+func Parse(raw string) (*URL, error) {
+	p, err := split(raw)
+	if err != nil {
+		return nil, err
+	}
+	r := newReading(p.scheme)
+	for _, step := range []struct {
+		read func(string) error
+		text string
+	}{
+		{r.readUser, p.user},
+		{r.readHosts, p.hosts},
+		{r.readPath, p.path}, // before the options: db compares itself with the path
+		{r.readOptions, p.query},
+	} {
+		if err := step.read(step.text); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.checkWhole(); err != nil {
+		return nil, err
+	}
+	return r.url, nil
+}

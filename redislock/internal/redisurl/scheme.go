@@ -1,0 +1,58 @@
+package redisurl
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// scheme is what the scheme of a URL decides.
+type scheme struct {
+	mode     Mode
+	unix     bool
+	tls      bool
+	byOption bool // the name of the master is an option, and the path the database
+}
+
+// schemes are all schemes by name.
+var schemes = makeSchemes()
+
+func makeSchemes() map[string]scheme {
+	all := map[string]scheme{
+		"unix":            {unix: true},
+		"redis-sentinel":  {mode: Sentinel, byOption: true},
+		"rediss-sentinel": {mode: Sentinel, byOption: true, tls: true},
+	}
+	for _, product := range []string{"redis", "valkey"} {
+		all[product+"+unix"] = scheme{unix: true}
+		for suffix, mode := range map[string]Mode{"": Single, "+sentinel": Sentinel, "+cluster": Cluster} {
+			all[product+suffix] = scheme{mode: mode}
+			all[product+"s"+suffix] = scheme{mode: mode, tls: true}
+		}
+	}
+	return all
+}
+
+// Schemes returns the names of all schemes, sorted.
+func Schemes() []string { return slices.Sorted(maps.Keys(schemes)) }
+
+// findScheme returns the scheme of that name. The error repeats the name only
+// if it has the form of one.
+func findScheme(name string) (scheme, error) {
+	if s, ok := schemes[name]; ok {
+		return s, nil
+	}
+	part := "scheme"
+	if len(name) <= maxShown && onlyOf(name, letters+digits+"+-.") {
+		part += ` "` + name + `"`
+	}
+	return scheme{}, refuse(part, "not known: want one of "+strings.Join(Schemes(), ", "))
+}
+
+// defaultPort is the port of a host that is given without.
+func (s scheme) defaultPort() string {
+	if s.mode == Sentinel {
+		return "26379"
+	}
+	return "6379"
+}

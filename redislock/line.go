@@ -1,0 +1,245 @@
+package redislock
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fencehold/fencehold/driver"
+	"github.com/fencehold/fencehold/fence"
+)
+
+// lines are what a client waits in: one, or one per slot of a Cluster.
+type lines struct {
+	b  *backend
+	mu sync.Mutex
+	of map[string]*line // by tag
+}
+
+func (ls *lines) get(tag string) *line {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	l := ls.of[tag]
+	if l == nil {
+		l = newLine(ls.b, tag)
+		if ls.of == nil {
+			ls.of = map[string]*line{}
+		}
+		ls.of[tag] = l
+	}
+	return l
+}
+
+// A line is what all waits of a client on one server, or in one slot, share:
+// the inbox, the sign of life, and the base that pushed grants count from.
+type line struct {
+	b   *backend
+	tag string
+	ear *ear
+
+	mu          sync.Mutex
+	waits       map[string]*wait // by holder id
+	base        base
+	incarnation string
+	pinging     bool
+}
+
+// A base is an answered message: a grant whose token is above its counter was
+// made after it was sent, on the server that sees the inbox of its epoch.
+type base struct {
+	sent    driver.Instant
+	counter fence.Token
+	epoch   string
+}
+
+func newLine(b *backend, tag string) *line {
+	l := &line{b: b, tag: tag, waits: map[string]*wait{}}
+	l.ear = newEar(b, func(epoch string) Subscription {
+		s := Subscription{Channels: []string{b.keys.inbox(tag, b.client, epoch)}, Sharded: tag != ""}
+		if !s.Sharded {
+			s.Channels = append(s.Channels, b.lossChannel())
+		}
+		return s
+	})
+	l.ear.hear = l.hear
+	l.ear.onEpoch = l.begin
+	return l
+}
+
+// channel is the inbox of the current epoch, or of the last one.
+func (l *line) channel() (channel, epoch string) {
+	epoch, _ = l.ear.epoch()
+	return l.b.keys.inbox(l.tag, l.b.client, epoch), epoch
+}
+
+// hear sorts what comes in.
+func (l *line) hear(epoch, payload string) {
+	f := fields(payload)
+	switch f.next() {
+	case "g":
+		p := push{epoch: epoch, holder: f.next()}
+		p.token, p.ttl = fence.Token(f.int()), f.millis()
+		l.deliver(p)
+	case "f":
+		holder := f.next()
+		if w := l.find(holder); w != nil {
+			w.notice(f.millis())
+		}
+	case "l":
+		l.b.hearLoss(epoch, payload)
+	}
+}
+
+// deliver gives a push to the wait that it is for. One for a wait that was
+// given up is returned.
+func (l *line) deliver(p push) {
+	if w := l.find(p.holder); w != nil {
+		select {
+		case w.pushed <- p:
+		default: // one is there already, and leads to the same check
+		}
+		return
+	}
+	if left, ok := l.b.gone.holding(p.holder); ok {
+		l.b.work.Go(func() {
+			ctx, cancel := context.WithTimeout(l.b.life, time.Second)
+			defer cancel()
+			// If it fails, the grant ends with its short time.
+			_, _ = l.b.release(ctx, left.name, left.holder, left.entry, 0)
+		})
+	}
+}
+
+func (l *line) find(holder string) *wait {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.waits[holder]
+}
+
+// enter takes a wait in, before anything of it is sent.
+func (l *line) enter(w *wait) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waits[w.holder] = w
+	if !l.pinging {
+		l.pinging = true
+		l.b.work.Go(l.ping)
+	}
+}
+
+func (l *line) leave(w *wait) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.waits, w.holder)
+}
+
+// learn takes what an answered message says of the server.
+func (l *line) learn(sent driver.Instant, epoch string, s seen) {
+	now, stands := l.ear.epoch()
+	if stands && now == epoch && s.subscribers == 0 {
+		// This server is not the one that we listen to.
+		l.ear.again(epoch)
+	}
+	l.mu.Lock()
+	newer := l.base.epoch != epoch || l.base.sent.Time().Before(sent.Time())
+	if stands && now == epoch && newer && s.subscribers > 0 && s.counter.Valid() {
+		l.base = base{sent: sent, counter: s.counter, epoch: epoch}
+	}
+	changed := l.incarnation != "" && l.incarnation != s.incarnation
+	l.incarnation = s.incarnation
+	l.mu.Unlock()
+	if changed {
+		l.checkAll()
+	}
+}
+
+// trusted returns the base of a push; false if it has none.
+func (l *line) trusted(p push) (base, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.base, l.base.epoch == p.epoch && p.token > l.base.counter
+}
+
+// begin is called with each new subscription: what was published before it is
+// lost.
+func (l *line) begin() {
+	l.checkAll()
+	if l.tag == "" {
+		l.b.missedLosses()
+	}
+}
+
+// checkAll has every wait ask the server.
+func (l *line) checkAll() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, w := range l.waits {
+		w.poke()
+	}
+}
+
+// maxPing is the longest time between two signs of life, and minLife how long
+// one lasts at least.
+const (
+	maxPing = time.Second
+	minLife = time.Second
+)
+
+// pingEvery is the time between two signs of life of a waiter with this TTL.
+func pingEvery(ttl time.Duration) time.Duration { return min(ttl/3, maxPing) }
+
+// lifeOf is how long a sign of life lasts.
+func lifeOf(every time.Duration) time.Duration { return max(minLife, 3*every) }
+
+// ping gives signs of life while there are waits.
+func (l *line) ping() {
+	for {
+		every, waiting := l.pace()
+		if !waiting {
+			return
+		}
+		select {
+		case <-time.After(every):
+			l.pingOnce(every)
+		case <-l.b.life.Done():
+			return
+		}
+	}
+}
+
+// pace returns how long to pause. Without waits, the pinging ends in the same
+// step.
+func (l *line) pace() (time.Duration, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	every := maxPing
+	for _, w := range l.waits {
+		every = min(every, pingEvery(w.req.TTL))
+	}
+	l.pinging = len(l.waits) > 0
+	return every, l.pinging
+}
+
+func (l *line) pingOnce(every time.Duration) {
+	l.mu.Lock()
+	idle := len(l.waits) == 0
+	l.mu.Unlock()
+	if idle {
+		return
+	}
+	ctx, cancel := context.WithTimeout(l.b.life, max(every, minLife))
+	defer cancel()
+	channel, epoch := l.channel()
+	sent := driver.Now()
+	text, err := l.b.conn.Eval(ctx, Call{
+		Script: pingScript, Keys: []string{l.b.keys.life(l.tag, l.b.client), l.b.keys.counterOf(l.tag)},
+		Args: []string{channel, millis(lifeOf(every)), nonce(), l.tag},
+	})
+	if err == nil {
+		l.learn(sent, epoch, parsePing(text))
+	}
+}
+
+// nonce names a sign of life that is made anew.
+func nonce() string { return strings.ToLower(driver.NewHolder()[:12]) }

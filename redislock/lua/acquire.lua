@@ -1,0 +1,75 @@
+-- acquire: takes the lock, or joins the line for it.
+-- KEYS: 1 lock, 2 counter, 3 line
+-- ARGV: 1 holder, 2 TTL in ms, 3 meta, 4 mode (try, barge, wait, check), 5 KIN, 6 TAG;
+--       to wait or check also: 7 client, 8 GTTL in ms, 9 channel, 10 life in ms,
+--       11 nonce, 12 ticket: a number, 'last' or 'first'
+-- Answers: G TOKEN RANGE TTL           granted
+--          B KIND TTL VALUE            busy; KIND is s for a string, or a type
+--          W COUNTER TTL RANK TICKET INCARNATION SUBSCRIBERS KIND VALUE
+--          U                           not in line, and nothing is held
+local holder, ttl, meta, mode, kin, tag = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+
+local value, kind = current(KEYS[1])
+if is_mine(value, holder) then
+  local token, range = string.match(value, ':(%d+):(%d+):')
+  return 'G ' .. token .. ' ' .. range .. ' ' .. redis.call('PTTL', KEYS[1])
+end
+
+local waits = mode == 'wait' or mode == 'check'
+local entry = waits and holder .. ' ' .. ARGV[7] .. ' ' .. ARGV[8] .. ' ' .. meta
+local ticket = mode == 'check' and redis.call('ZSCORE', KEYS[3], entry)
+if mode == 'check' and not ticket then
+  return 'U'
+end
+
+if not value and not kind then
+  local winner = mode ~= 'barge' and hand_over(KEYS[1], KEYS[2], KEYS[3], kin, tag)
+  if winner and winner.holder == holder then
+    return 'G ' .. winner.token .. ' 1 ' .. winner.ttl
+  end
+  if not winner then
+    local token, refused = mint(KEYS[2])
+    if not token then
+      return refused
+    end
+    redis.call('SET', KEYS[1], value_of(holder, token, meta), 'PX', ttl)
+    if waits then
+      redis.call('ZREM', KEYS[3], entry)
+    end
+    return 'G ' .. token .. ' 1 ' .. ttl
+  end
+  value = redis.call('GET', KEYS[1])
+end
+
+local left = redis.call('PTTL', KEYS[1])
+if not waits then
+  return 'B ' .. (kind or 's') .. ' ' .. left .. ' ' .. shown(value)
+end
+
+-- The sign of life comes first: an entry without one is dropped.
+local incarnation = refresh(kin .. 'p' .. tag .. ':' .. ARGV[7], ARGV[9], ARGV[10], ARGV[11])
+if not ticket then
+  ticket = ARGV[12]
+  if ticket == 'last' or ticket == 'first' then
+    local time = redis.call('TIME')
+    local us = time[1] * 1000000 + time[2]
+    if ticket == 'first' then
+      us = us - 4503599627370496
+    else
+      local highest = redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')[2]
+      us = math.max(us, tonumber(highest or '0') + 1)
+    end
+    ticket = string.format('%.0f', us)
+  end
+  if redis.call('ZADD', KEYS[3], 'NX', ticket, entry) == 0 then
+    ticket = redis.call('ZSCORE', KEYS[3], entry)
+  end
+end
+-- The line lives as long as the holder may, and is never cut short.
+local lasting = math.max(left, 0) + ARGV[10] + 60000
+if redis.call('PTTL', KEYS[3]) < lasting then
+  redis.call('PEXPIRE', KEYS[3], lasting)
+end
+return 'W ' .. (redis.call('GET', KEYS[2]) or '-') .. ' ' .. left .. ' ' .. redis.call('ZRANK', KEYS[3], entry)
+  .. ' ' .. string.format('%.0f', tonumber(ticket)) .. ' ' .. incarnation .. ' ' .. subscribers(ARGV[9], tag)
+  .. ' ' .. (kind or 's') .. ' ' .. shown(value)

@@ -1,0 +1,32 @@
+-- release: ends a grant and hands the lock on; also leaves the line.
+-- KEYS: 1 lock, 2 counter, 3 line
+-- ARGV: 1 holder, 2 KIN, 3 TAG, 4 how long to keep the lock taken in ms, or 0,
+--       5 the value to keep it under, 6 the entry to remove, or empty
+-- Answers: R            released
+--          N WORD VALUE not the holder's; WORD says how it was revoked, or is -
+local holder, kin, tag, keep = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+
+local front = false
+if ARGV[6] ~= '' then
+  front = redis.call('ZRANK', KEYS[3], ARGV[6]) == 0
+  redis.call('ZREM', KEYS[3], ARGV[6])
+end
+local value, kind = current(KEYS[1])
+if not is_mine(value, holder) then
+  -- Whoever is in front now may have to watch more closely than before.
+  if front then
+    tell_front(redis.call('ZRANGE', KEYS[3], 0, 7), 1, kin, tag, redis.call('PTTL', KEYS[1]))
+  end
+  return 'N ' .. (redis.call('GET', kin .. 'x' .. tag .. ':' .. holder) or '-') .. ' ' .. (kind or shown(value))
+end
+if keep > 0 then
+  local token, meta = string.match(value, '^fh1:[^:]+:(%d+):%d+:(.*)$')
+  local kept = redis.pcall('SET', KEYS[1], ARGV[5] .. token .. ':1:k=1&' .. meta, 'PX', ARGV[4])
+  if kept.err then
+    redis.call('PEXPIRE', KEYS[1], ARGV[4])
+  end
+  tell_front(redis.call('ZRANGE', KEYS[3], 0, 7), 1, kin, tag, ARGV[4])
+  return 'R'
+end
+give_up(KEYS[1], KEYS[2], KEYS[3], kin, tag)
+return 'R'

@@ -1,0 +1,273 @@
+package redislock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/fencehold/fencehold"
+	"github.com/fencehold/fencehold/driver"
+	"github.com/fencehold/fencehold/fence"
+)
+
+// A wait is one request that stands in line.
+type wait struct {
+	line *line
+	keys keys
+	req  driver.Request
+	meta string
+
+	holder string // a new one after each time that the place was lost
+	ticket string // keeps the place
+	joined bool   // the server has said "waiting"
+	last   error  // what was heard last: who holds the lock, or why nothing is known
+
+	pushed  chan push          // a grant, at most one
+	noticed chan time.Duration // this is the front now, and that is left to the holder
+	poked   chan struct{}      // check now
+}
+
+// push is a grant that the server made without being asked.
+type push struct {
+	epoch  string
+	holder string
+	token  fence.Token
+	ttl    time.Duration
+}
+
+// A checking wait comes slack after the holder's time, and rankStep later for
+// each one before it.
+const (
+	slack    = 2 * time.Millisecond
+	rankStep = 5 * time.Millisecond
+	maxRank  = 200
+)
+
+// The front looks after a stranger, who will leave without a word, every
+// minStrange to maxStrange; the others hardly at all.
+const (
+	minStrange  = 20 * time.Millisecond
+	maxStrange  = 40 * time.Millisecond
+	restStrange = 5 * time.Second
+)
+
+// Acquire implements [driver.Queuer].
+func (b *backend) Acquire(ctx context.Context, req driver.Request) (driver.Grant, error) {
+	if err := b.usable(ctx); err != nil {
+		return driver.Grant{}, err
+	}
+	k := b.keys.of(req.Name)
+	l := b.lines.get(k.tag)
+	if _, listening := l.ear.epoch(); !listening {
+		// Whoever finds the lock free needs no inbox.
+		grant, err := b.patiently(ctx, req)
+		if !errors.Is(err, fencehold.ErrHeld) {
+			return grant, err
+		}
+		switch denied := l.ear.await(ctx); {
+		case ctx.Err() != nil:
+			return driver.Grant{}, ended(ctx, err)
+		case denied != nil:
+			return b.poll(ctx, req, err)
+		}
+	}
+	w := &wait{
+		line: l, keys: k, req: req, meta: b.describe(req), holder: req.Holder, ticket: "last",
+		pushed: make(chan push, 1), noticed: make(chan time.Duration, 1), poked: make(chan struct{}, 1),
+	}
+	if req.Barging {
+		w.ticket = "first"
+	}
+	return w.run(ctx)
+}
+
+// run waits for the grant.
+func (w *wait) run(ctx context.Context) (driver.Grant, error) {
+	w.line.enter(w)
+	defer func() { w.line.leave(w) }()
+	began := time.Now()
+	for {
+		grant, pause, err := w.ask(ctx)
+		switch {
+		case err == nil:
+			return grant, nil
+		case ctx.Err() != nil:
+			return w.depart(ctx)
+		case !errors.Is(err, errWaiting) && !w.bears(err, time.Since(began)):
+			_, _ = w.depart(ctx)
+			return driver.Grant{}, err
+		}
+		grant, err = w.rest(ctx, pause)
+		if !errors.Is(err, errWaiting) {
+			return grant, err
+		}
+	}
+}
+
+// errWaiting says that the wait goes on.
+var errWaiting = errors.New("waiting")
+
+// ask joins the line, or checks where the wait stands. It returns how long to
+// rest if that is not a grant.
+func (w *wait) ask(ctx context.Context) (driver.Grant, time.Duration, error) {
+	b := w.line.b
+	mode := "wait"
+	if w.joined {
+		mode = "check"
+	}
+	channel, epoch := w.line.channel()
+	sent := driver.Now()
+	a, err := b.run(ctx, Call{
+		Script: acquireScript, Keys: []string{w.keys.lock, w.keys.counter, w.keys.line},
+		Args: []string{
+			w.holder, millis(w.req.TTL), w.meta, mode, b.keys.kin(), w.keys.tag,
+			b.client, millis(w.grantTTL()), channel, millis(lifeOf(pingEvery(w.req.TTL))), nonce(), w.ticket,
+		},
+	})
+	switch {
+	case err != nil:
+		w.last = err
+		return driver.Grant{}, backoff(), err
+	case a.code == codeGranted:
+		return b.granted(w.req.Name, w.holder, sent, a), 0, nil
+	case a.code == codeUnknown:
+		w.rename()
+		return driver.Grant{}, 0, errWaiting
+	}
+	w.joined, w.ticket, w.last = true, a.place.ticket, heldBy(a)
+	w.line.learn(sent, epoch, a.seen)
+	return driver.Grant{}, restFor(a), errWaiting
+}
+
+// rename takes a new holder id and keeps the place: a push for the old one
+// must not be taken for a grant of the new.
+func (w *wait) rename() {
+	w.line.leave(w)
+	w.holder, w.joined = driver.NewHolder(), false
+	select {
+	case <-w.pushed:
+	default:
+	}
+	w.line.enter(w)
+}
+
+// grantTTL is what a pushed grant begins with: a waiter that dies at the wrong
+// moment costs no more.
+func (w *wait) grantTTL() time.Duration {
+	return min(w.req.TTL, max(time.Second, w.req.TTL/5, 3*pingEvery(w.req.TTL)))
+}
+
+// restFor is how long to wait before checking, if nothing is heard.
+func restFor(a answer) time.Duration {
+	_, ours := parseValue(a.value)
+	switch {
+	case a.kind == "s" && ours && a.ttl >= 0:
+		return a.ttl + slack + time.Duration(min(a.place.rank, maxRank))*rankStep
+	case a.place.rank == 0:
+		return minStrange + rand.N(maxStrange-minStrange)
+	case a.ttl >= 0:
+		return min(restStrange, a.ttl+slack+time.Duration(min(a.place.rank, maxRank))*rankStep)
+	}
+	return restStrange
+}
+
+// backoff is the pause after a request that failed.
+func backoff() time.Duration { return 30*time.Millisecond + rand.N(40*time.Millisecond) }
+
+// rest sleeps until something is to be done: a grant was pushed, or it is time
+// to check.
+func (w *wait) rest(ctx context.Context, pause time.Duration) (driver.Grant, error) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	for {
+		select {
+		case p := <-w.pushed:
+			return w.take(ctx, p)
+		case left := <-w.noticed:
+			timer.Reset(max(left, 0) + slack)
+		case <-w.poked:
+			return driver.Grant{}, errWaiting
+		case <-timer.C:
+			return driver.Grant{}, errWaiting
+		case <-ctx.Done():
+			return w.depart(ctx)
+		case <-w.line.b.life.Done():
+			return driver.Grant{}, fencehold.ErrClosed
+		}
+	}
+}
+
+// take makes a lease of a push. A push without a base, or that came late, is
+// answered by a renewal: if the value is ours, the lock is.
+func (w *wait) take(ctx context.Context, p push) (driver.Grant, error) {
+	b := w.line.b
+	grant := driver.Grant{Name: w.req.Name, Holder: w.holder, Token: p.token, TTL: p.ttl}
+	base, ok := w.line.trusted(p)
+	if ok && b.opts.MinReplicas == 0 && base.sent.Elapsed() < p.ttl/2 {
+		grant.Sent = base.sent
+		b.listenForLosses()
+		return grant, nil
+	}
+	grant.Sent = driver.Now()
+	grant, err := b.Renew(ctx, grant, w.req.TTL)
+	switch {
+	case err == nil:
+		b.listenForLosses()
+		return grant, nil
+	case ctx.Err() != nil:
+		return w.depart(ctx)
+	}
+	// Not ours any more, or not known: the check that follows says which.
+	w.last = err
+	return driver.Grant{}, errWaiting
+}
+
+// depart gives the wait up. Package fencehold has it released, which takes it
+// out of the line; what is needed for that is left behind.
+func (w *wait) depart(ctx context.Context) (driver.Grant, error) {
+	w.line.b.gone.add(w.req.Holder, departure{
+		name: w.req.Name, holder: w.holder, entry: w.entry(), until: time.Now().Add(w.req.TTL + time.Minute),
+	})
+	return driver.Grant{}, ended(ctx, w.last)
+}
+
+// entry is how the wait stands in line.
+func (w *wait) entry() string {
+	return fmt.Sprintf("%s %s %s %s", w.holder, w.line.b.client, millis(w.grantTTL()), w.meta)
+}
+
+// bears reports whether the wait survives an error. One that stands in line
+// outlasts whatever may pass; one that does not yet stand there outlasts a
+// failover.
+func (w *wait) bears(err error, waited time.Duration) bool {
+	if w.joined {
+		return passes(err) || code(err) == "OOM" || code(err) == "MISCONF"
+	}
+	return w.line.b.awaits(err, waited)
+}
+
+// poke has the wait check at once.
+func (w *wait) poke() {
+	select {
+	case w.poked <- struct{}{}:
+	default:
+	}
+}
+
+// notice tells the wait that it is the front now.
+func (w *wait) notice(left time.Duration) {
+	if left < 0 {
+		w.poke() // a stranger without an end: see for yourself
+		return
+	}
+	select {
+	case <-w.noticed:
+	default:
+	}
+	select {
+	case w.noticed <- left:
+	default:
+	}
+}
