@@ -50,12 +50,30 @@ func (m *Mutex) acquire(ctx context.Context, wait bool) (*Lease, error) {
 
 // whileOpen derives a context that ends with the client too.
 func (c *Client) whileOpen(parent context.Context) (context.Context, context.CancelFunc) {
+	if parent.Done() == nil {
+		return endless{Context: c.life, parent: parent}, func() {}
+	}
 	ctx, cancel := context.WithCancelCause(parent)
 	stop := context.AfterFunc(c.life, func() { cancel(ErrClosed) })
 	return ctx, func() {
 		stop()
 		cancel(nil)
 	}
+}
+
+// endless is a context of a caller that never ends by itself, but with the
+// client.
+type endless struct {
+	context.Context // the client's life
+	parent          context.Context
+}
+
+// Value asks the client's life first, which knows its cause.
+func (e endless) Value(key any) any {
+	if v := e.Context.Value(key); v != nil {
+		return v
+	}
+	return e.parent.Value(key)
 }
 
 func (m *Mutex) obtain(ctx context.Context, wait bool) (driver.Grant, error) {
@@ -93,7 +111,7 @@ func (m *Mutex) waitOver(ctx context.Context, wait func(context.Context) (driver
 		return grant, held
 	}
 	// Nobody was seen to hold the lock: the service has not answered.
-	return grant, unavailable(fmt.Errorf("no answer within the wait limit of %v", m.settings.maxWait))
+	return grant, unavailable(fmt.Errorf("no answer within the wait limit of %v%s", m.settings.maxWait, lastHeard(err)))
 }
 
 // standInLine waits for the front of the local line, and there for the lock.
@@ -194,16 +212,48 @@ func (m *Mutex) attempt(ctx context.Context, ask func(context.Context, driver.Re
 }
 
 // explain names what ended an attempt. A context that ended while somebody
-// else held the lock says so in its text.
+// else held the lock, or while the service was in trouble, says so in its text.
 func (m *Mutex) explain(ctx context.Context, err error) error {
-	named := classify(ctx, err)
-	if held := new(HeldError); ctx.Err() != nil && errors.As(err, &held) {
+	if ctx.Err() == nil {
+		return classify(ctx, err)
+	}
+	if held := new(HeldError); errors.As(err, &held) {
 		if errors.Is(context.Cause(ctx), errWaitOver) {
 			return held
 		}
 		return fmt.Errorf("%w, waiting while %s", contextError(ctx), held.Error())
 	}
+	named := classify(ctx, err)
+	if detail := new(troubleError); !settled(err) && !onlyContext(err) {
+		detail.err, detail.heard = named, err.Error()
+		return detail
+	}
 	return named
+}
+
+// troubleError is the end of a context with what the service said last.
+type troubleError struct {
+	err   error
+	heard string
+}
+
+// Error says both.
+func (e *troubleError) Error() string { return e.err.Error() + ", last heard: " + e.heard }
+
+// Unwrap returns the end of the context.
+func (e *troubleError) Unwrap() error { return e.err }
+
+// onlyContext reports whether an error says nothing but that a context ended.
+func onlyContext(err error) bool {
+	return err == context.Canceled || err == context.DeadlineExceeded //nolint:errorlint // wrapped ones say more
+}
+
+// lastHeard is what the service said last, for a message.
+func lastHeard(err error) string {
+	if trouble := new(troubleError); errors.As(err, &trouble) {
+		return ", last heard: " + trouble.heard
+	}
+	return ""
 }
 
 // accept makes a lease of a grant that is still of use.

@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"testing"
@@ -109,7 +110,10 @@ func (s *suite) churn(t *testing.T, client *fencehold.Client, n int) {
 		}
 		if i%50 == 0 {
 			_, err := client.Mutex(lock, fencehold.WithMaxWait(time.Millisecond)).Acquire(all)
-			mustBe(t, err, fencehold.ErrHeld)
+			// A service may take longer than that to say who holds the lock.
+			if !errors.Is(err, fencehold.ErrHeld) && !errors.Is(err, fencehold.ErrUnavailable) {
+				t.Fatalf("acquire of a held lock: %v", err)
+			}
 			ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 			_, err = client.Mutex(lock).Acquire(ctx)
 			cancel()

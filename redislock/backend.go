@@ -2,8 +2,8 @@ package redislock
 
 import (
 	"context"
+	"errors"
 	"os"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,6 +30,8 @@ type backend struct {
 	host   string
 
 	described atomic.Pointer[description]
+	timed     atomic.Pointer[times]
+	nonces    atomic.Uint64
 	lines     lines
 	gone      departed
 	losses    *ear // where losses are heard; in a line's ear outside of a Cluster
@@ -97,9 +99,9 @@ func (b *backend) TryAcquire(ctx context.Context, req driver.Request) (driver.Gr
 	}
 	k := b.keys.of(req.Name)
 	sent := driver.Now()
-	a, err := b.run(ctx, Call{
+	a, err := b.grant(ctx, req.Name, req.Holder, Call{
 		Script: acquireScript, Keys: []string{k.lock, k.counter, k.line},
-		Args: []string{req.Holder, millis(req.TTL), b.describe(req), mode, b.keys.kin(), k.tag},
+		Args: []string{req.Holder, b.timesOf(req.TTL).ttl, b.describe(req), mode, b.keys.kin, k.tag},
 	})
 	switch {
 	case err != nil:
@@ -122,7 +124,7 @@ func (b *backend) Renew(ctx context.Context, grant driver.Grant, ttl time.Durati
 		return driver.Grant{}, err
 	}
 	sent := driver.Now()
-	a, err := b.run(ctx, b.renewal(grant, ttl))
+	a, err := b.confirmed(ctx, b.renewal(grant, ttl))
 	if err != nil {
 		return driver.Grant{}, err
 	}
@@ -133,7 +135,7 @@ func (b *backend) renewal(grant driver.Grant, ttl time.Duration) Call {
 	k := b.keys.of(grant.Name)
 	return Call{
 		Script: renewScript, Keys: []string{k.lock},
-		Args: []string{grant.Holder, millis(ttl), b.keys.kin(), k.tag},
+		Args: []string{grant.Holder, millis(ttl), b.keys.kin, k.tag},
 	}
 }
 
@@ -160,7 +162,7 @@ func (b *backend) RenewBatch(ctx context.Context, renewals []*driver.Renewal) {
 	sent := driver.Now()
 	b.conn.EvalMany(ctx, calls)
 	for i, r := range renewals {
-		a, err := answered(calls[i].Answer, calls[i].Err)
+		a, err := answered(ctx, calls[i].Answer, calls[i].Err)
 		if err != nil {
 			r.Renewed, r.Err = driver.Grant{}, err
 			continue
@@ -198,43 +200,40 @@ func (b *backend) release(ctx context.Context, name, holder, entry string, keep 
 	}
 	a, err := b.eval(ctx, Call{
 		Script: releaseScript, Keys: []string{k.lock, k.counter, k.line},
-		Args: []string{holder, b.keys.kin(), k.tag, stay, keptValue, entry},
+		Args: []string{holder, b.keys.kin, k.tag, stay, keptValue, entry},
 	})
 	if code(err) == "TRYAGAIN" && keep <= 0 {
 		// The keys of the name are on two nodes for now; this one is on one.
 		return b.eval(ctx, Call{
-			Script: releaseOneScript, Keys: []string{k.lock}, Args: []string{holder, b.keys.kin(), k.tag},
+			Script: releaseOneScript, Keys: []string{k.lock}, Args: []string{holder, b.keys.kin, k.tag},
 		})
 	}
 	return a, err
 }
 
-// run runs a script whose effect replicas have to confirm, if that is wanted.
-func (b *backend) run(ctx context.Context, call Call) (answer, error) {
-	want, limit := b.opts.MinReplicas, b.opts.ReplicaTimeout
-	if want == 0 {
-		return b.eval(ctx, call)
-	}
-	text, got, err := b.conn.EvalWait(ctx, call, want, limit)
-	a, err := answered(text, err)
-	if err == nil && a.code == codeGranted && got < want {
-		return a, unconfirmed(got, want, limit)
-	}
-	return a, err
-}
-
 func (b *backend) eval(ctx context.Context, call Call) (answer, error) {
-	return answered(b.conn.Eval(ctx, call))
+	text, err := b.conn.Eval(ctx, call)
+	return answered(ctx, text, err)
 }
 
-func answered(text string, err error) (answer, error) {
+func answered(ctx context.Context, text string, err error) (answer, error) {
 	if err != nil {
-		return answer{}, explain(err)
+		return answer{}, explain(ofContext(ctx, err))
 	}
 	return parseAnswer(text)
 }
 
-// millis writes a duration for the server, which refuses 0.
-func millis(d time.Duration) string {
-	return strconv.FormatInt(max(1, d.Milliseconds()), 10)
+// ofContext returns ctx's error for a time-out that its deadline is the reason
+// of: a connection sees the deadline a moment before ctx does.
+func ofContext(ctx context.Context, err error) error {
+	deadline, ok := ctx.Deadline()
+	late := errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded)
+	if ok && late && time.Until(deadline) < deadlineNoise {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	return err
 }
+
+// deadlineNoise is how much sooner that may be.
+const deadlineNoise = 10 * time.Millisecond

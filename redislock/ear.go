@@ -27,6 +27,8 @@ type ear struct {
 	hear    func(epoch, payload string)
 	onEpoch func() // called when an epoch has begun
 
+	life   context.Context // ends with the backend, or when it is stopped
+	stop   context.CancelFunc
 	once   sync.Once
 	mu     sync.Mutex
 	now    string        // the epoch that stands, "" while there is none
@@ -37,7 +39,9 @@ type ear struct {
 }
 
 func newEar(b *backend, listen func(epoch string) Subscription) *ear {
-	return &ear{b: b, listen: listen, change: make(chan struct{})}
+	e := &ear{b: b, listen: listen, change: make(chan struct{})}
+	e.life, e.stop = context.WithCancel(b.life)
+	return e
 }
 
 // start begins to listen, once.
@@ -47,7 +51,7 @@ func (e *ear) start() {
 
 func (e *ear) run() {
 	pause := minDeaf
-	for e.b.life.Err() == nil {
+	for e.life.Err() == nil {
 		began := time.Now()
 		err := explain(e.attend())
 		wait := pause + rand.N(pause)
@@ -62,7 +66,7 @@ func (e *ear) run() {
 		}
 		select {
 		case <-time.After(wait):
-		case <-e.b.life.Done():
+		case <-e.life.Done():
 		}
 		pause = min(2*pause, maxDeaf)
 	}
@@ -70,7 +74,7 @@ func (e *ear) run() {
 
 // attend listens for one epoch.
 func (e *ear) attend() error {
-	ctx, cancel := context.WithCancel(e.b.life)
+	ctx, cancel := context.WithCancel(e.life)
 	defer cancel()
 	e.mu.Lock()
 	e.cut = cancel

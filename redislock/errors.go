@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/fencehold/fencehold"
 	"github.com/fencehold/fencehold/driver"
@@ -76,7 +75,7 @@ func passes(err error) bool {
 		return true
 	}
 	_, answered := errors.AsType[ServerError](err)
-	return err != nil && !answered && !errors.Is(err, fencehold.ErrClosed)
+	return err != nil && !answered && !errors.Is(err, fencehold.ErrClosed) && !errors.Is(err, driver.ErrRefused)
 }
 
 // heldBy describes the holder that an answer shows.
@@ -127,11 +126,6 @@ func wordOf(r driver.Revocation) string {
 func parseWord(word string) *fencehold.LostError {
 	q, _ := url.ParseQuery(word) // what cannot be read is not told
 	return &fencehold.LostError{Reason: fencehold.ReasonRevoked, By: q.Get("by"), Why: q.Get("why")}
-}
-
-// unconfirmed is the error of a write that too few replicas have seen.
-func unconfirmed(got, want int, limit time.Duration) error {
-	return fmt.Errorf("confirmed by %d of %d replicas within %v", got, want, limit)
 }
 
 // ended joins the end of a wait with what was known last.

@@ -18,11 +18,12 @@ type keys struct {
 type keyspace struct {
 	prefix  string
 	cluster bool
+	kin     string // what scripts build helper keys of
 	counter string // outside of a Cluster
 }
 
 func newKeyspace(prefix string, cluster bool) keyspace {
-	k := keyspace{prefix: prefix, cluster: cluster}
+	k := keyspace{prefix: prefix, cluster: cluster, kin: prefix + helper}
 	k.counter = k.counterOf("")
 	return k
 }
@@ -65,22 +66,19 @@ func (k keyspace) of(name string) keys {
 // counterOf is the counter of a slot, or of the server.
 func (k keyspace) counterOf(tag string) string { return k.prefix + helper + "c" + tag }
 
-// kin is what scripts build helper keys of.
-func (k keyspace) kin() string { return k.prefix + helper }
-
 // life is the key of a client's sign of life.
-func (k keyspace) life(tag, client string) string { return k.kin() + "p" + tag + ":" + client }
+func (k keyspace) life(tag, client string) string { return k.kin + "p" + tag + ":" + client }
 
 // word is the key under which it is left how a grant was revoked.
-func (k keyspace) word(tag, holder string) string { return k.kin() + "x" + tag + ":" + holder }
+func (k keyspace) word(tag, holder string) string { return k.kin + "x" + tag + ":" + holder }
 
 // inbox is the channel of a client for one subscription.
 func (k keyspace) inbox(tag, client, epoch string) string {
-	return k.kin() + "i" + tag + ":" + client + ":" + epoch
+	return k.kin + "i" + tag + ":" + client + ":" + epoch
 }
 
 // losses begins the channels on which clients hear of losses.
-func (k keyspace) losses() string { return k.kin() + "l:" }
+func (k keyspace) losses() string { return k.kin + "l:" }
 
 // slots is the number of hash slots of a Cluster.
 const slots = 16384

@@ -2,7 +2,7 @@ package redislock
 
 import (
 	"context"
-	"strings"
+	"strconv"
 	"sync"
 	"time"
 
@@ -17,6 +17,10 @@ type lines struct {
 	of map[string]*line // by tag
 }
 
+// lineRests is how long a line of a Cluster is kept that nobody waits in.
+const lineRests = time.Minute
+
+// get returns a line, which is kept until as many put it back.
 func (ls *lines) get(tag string) *line {
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
@@ -28,7 +32,31 @@ func (ls *lines) get(tag string) *line {
 		}
 		ls.of[tag] = l
 	}
+	l.users++
+	if l.rest != nil {
+		l.rest.Stop()
+		l.rest = nil
+	}
 	return l
+}
+
+// put gives a line back. One of a Cluster stops listening after a while: there
+// may be thousands of them.
+func (ls *lines) put(l *line) {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	if l.users--; l.users > 0 || l.tag == "" {
+		return
+	}
+	l.rest = time.AfterFunc(lineRests, func() {
+		ls.mu.Lock()
+		defer ls.mu.Unlock()
+		// It may have been taken again while this was waiting for the mutex.
+		if l.users == 0 && ls.of[l.tag] == l {
+			delete(ls.of, l.tag)
+			l.ear.stop()
+		}
+	})
 }
 
 // A line is what all waits of a client on one server, or in one slot, share:
@@ -38,11 +66,15 @@ type line struct {
 	tag string
 	ear *ear
 
+	users int         // guarded by the lines
+	rest  *time.Timer // guarded by the lines
+
 	mu          sync.Mutex
 	waits       map[string]*wait // by holder id
 	base        base
 	incarnation string
 	pinging     bool
+	inbox       struct{ epoch, channel string } // the last one that was named
 }
 
 // A base is an answered message: a grant whose token is above its counter was
@@ -70,7 +102,12 @@ func newLine(b *backend, tag string) *line {
 // channel is the inbox of the current epoch, or of the last one.
 func (l *line) channel() (channel, epoch string) {
 	epoch, _ = l.ear.epoch()
-	return l.b.keys.inbox(l.tag, l.b.client, epoch), epoch
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.inbox.epoch != epoch || l.inbox.channel == "" {
+		l.inbox.epoch, l.inbox.channel = epoch, l.b.keys.inbox(l.tag, l.b.client, epoch)
+	}
+	return l.inbox.channel, epoch
 }
 
 // hear sorts what comes in.
@@ -84,7 +121,7 @@ func (l *line) hear(epoch, payload string) {
 	case "f":
 		holder := f.next()
 		if w := l.find(holder); w != nil {
-			w.notice(f.millis())
+			w.promote(f.millis())
 		}
 	case "l":
 		l.b.hearLoss(epoch, payload)
@@ -95,10 +132,7 @@ func (l *line) hear(epoch, payload string) {
 // given up is returned.
 func (l *line) deliver(p push) {
 	if w := l.find(p.holder); w != nil {
-		select {
-		case w.pushed <- p:
-		default: // one is there already, and leads to the same check
-		}
+		w.granted(p)
 		return
 	}
 	if left, ok := l.b.gone.holding(p.holder); ok {
@@ -179,19 +213,6 @@ func (l *line) checkAll() {
 	}
 }
 
-// maxPing is the longest time between two signs of life, and minLife how long
-// one lasts at least.
-const (
-	maxPing = time.Second
-	minLife = time.Second
-)
-
-// pingEvery is the time between two signs of life of a waiter with this TTL.
-func pingEvery(ttl time.Duration) time.Duration { return min(ttl/3, maxPing) }
-
-// lifeOf is how long a sign of life lasts.
-func lifeOf(every time.Duration) time.Duration { return max(minLife, 3*every) }
-
 // ping gives signs of life while there are waits.
 func (l *line) ping() {
 	for {
@@ -234,12 +255,12 @@ func (l *line) pingOnce(every time.Duration) {
 	sent := driver.Now()
 	text, err := l.b.conn.Eval(ctx, Call{
 		Script: pingScript, Keys: []string{l.b.keys.life(l.tag, l.b.client), l.b.keys.counterOf(l.tag)},
-		Args: []string{channel, millis(lifeOf(every)), nonce(), l.tag},
+		Args: []string{channel, millis(lifeOf(every)), l.b.nonce(), l.tag},
 	})
 	if err == nil {
 		l.learn(sent, epoch, parsePing(text))
 	}
 }
 
-// nonce names a sign of life that is made anew.
-func nonce() string { return strings.ToLower(driver.NewHolder()[:12]) }
+// nonce names a sign of life that is made anew: unlike any before of this client.
+func (b *backend) nonce() string { return strconv.FormatUint(b.nonces.Add(1), 36) }

@@ -24,7 +24,9 @@ func (b *backend) listenForLosses() {
 		b.losses.start()
 		return
 	}
-	b.lines.get("").ear.start()
+	l := b.lines.get("")
+	l.ear.start()
+	b.lines.put(l)
 }
 
 // hearLoss takes "l HOLDER NAME WORD".
@@ -58,7 +60,7 @@ func (b *backend) Revoke(ctx context.Context, r driver.Revocation) error {
 	a, err := b.eval(ctx, Call{
 		Script: revokeScript, Keys: []string{k.lock, k.counter, k.line, b.keys.word(k.tag, r.Holder)},
 		Args: []string{
-			holder, digest, b.keys.kin(), k.tag, wordOf(r), millis(wordLasts), b.keys.losses(), strconv.Quote(r.Name),
+			holder, digest, b.keys.kin, k.tag, wordOf(r), millis(wordLasts), b.keys.losses(), strconv.Quote(r.Name),
 		},
 	})
 	switch {

@@ -95,8 +95,9 @@ func clientOption(u *redisurl.URL) (rueidis.ClientOption, error) {
 		Dialer: dialer, ConnWriteTimeout: answerLimit,
 		// Requests are repeated by those who know what may be repeated.
 		DisableRetry: true, DisableCache: true,
-		// One connection: what is sent at the same moment travels together.
-		PipelineMultiplex: -1, ReadBufferEachConn: bufferSize, WriteBufferEachConn: bufferSize,
+		// One connection: what is sent at the same moment travels together. And
+		// always pipelined: else a context that ends takes the connection along.
+		PipelineMultiplex: -1, AlwaysPipelining: true, ReadBufferEachConn: bufferSize, WriteBufferEachConn: bufferSize,
 		ForceSingleClient: u.Mode == redisurl.Single,
 	}
 	switch {

@@ -3,8 +3,8 @@ package redislock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
+	"sync"
 	"time"
 
 	"github.com/fencehold/fencehold"
@@ -18,15 +18,25 @@ type wait struct {
 	keys keys
 	req  driver.Request
 	meta string
+	// times are what the server is told of the TTL.
+	times *times
 
 	holder string // a new one after each time that the place was lost
 	ticket string // keeps the place
 	joined bool   // the server has said "waiting"
 	last   error  // what was heard last: who holds the lock, or why nothing is known
 
-	pushed  chan push          // a grant, at most one
-	noticed chan time.Duration // this is the front now, and that is left to the holder
-	poked   chan struct{}      // check now
+	call chan struct{} // there is news
+	mu   sync.Mutex
+	news news
+}
+
+// news is what has come in for a wait.
+type news struct {
+	push  *push         // a grant
+	poked bool          // check now
+	front bool          // this is the front now,
+	left  time.Duration // and that is left to the holder
 }
 
 // push is a grant that the server made without being asked.
@@ -60,6 +70,7 @@ func (b *backend) Acquire(ctx context.Context, req driver.Request) (driver.Grant
 	}
 	k := b.keys.of(req.Name)
 	l := b.lines.get(k.tag)
+	defer b.lines.put(l)
 	if _, listening := l.ear.epoch(); !listening {
 		// Whoever finds the lock free needs no inbox.
 		grant, err := b.patiently(ctx, req)
@@ -74,8 +85,8 @@ func (b *backend) Acquire(ctx context.Context, req driver.Request) (driver.Grant
 		}
 	}
 	w := &wait{
-		line: l, keys: k, req: req, meta: b.describe(req), holder: req.Holder, ticket: "last",
-		pushed: make(chan push, 1), noticed: make(chan time.Duration, 1), poked: make(chan struct{}, 1),
+		line: l, keys: k, req: req, meta: b.describe(req), times: b.timesOf(req.TTL), holder: req.Holder, ticket: "last",
+		call: make(chan struct{}, 1),
 	}
 	if req.Barging {
 		w.ticket = "first"
@@ -119,11 +130,11 @@ func (w *wait) ask(ctx context.Context) (driver.Grant, time.Duration, error) {
 	}
 	channel, epoch := w.line.channel()
 	sent := driver.Now()
-	a, err := b.run(ctx, Call{
+	a, err := b.grant(ctx, w.req.Name, w.holder, Call{
 		Script: acquireScript, Keys: []string{w.keys.lock, w.keys.counter, w.keys.line},
 		Args: []string{
-			w.holder, millis(w.req.TTL), w.meta, mode, b.keys.kin(), w.keys.tag,
-			b.client, millis(w.grantTTL()), channel, millis(lifeOf(pingEvery(w.req.TTL))), nonce(), w.ticket,
+			w.holder, w.times.ttl, w.meta, mode, b.keys.kin, w.keys.tag,
+			b.client, w.times.grant, channel, w.times.life, b.nonce(), w.ticket,
 		},
 	})
 	switch {
@@ -146,17 +157,8 @@ func (w *wait) ask(ctx context.Context) (driver.Grant, time.Duration, error) {
 func (w *wait) rename() {
 	w.line.leave(w)
 	w.holder, w.joined = driver.NewHolder(), false
-	select {
-	case <-w.pushed:
-	default:
-	}
+	w.read()
 	w.line.enter(w)
-}
-
-// grantTTL is what a pushed grant begins with: a waiter that dies at the wrong
-// moment costs no more.
-func (w *wait) grantTTL() time.Duration {
-	return min(w.req.TTL, max(time.Second, w.req.TTL/5, 3*pingEvery(w.req.TTL)))
 }
 
 // restFor is how long to wait before checking, if nothing is heard.
@@ -183,12 +185,15 @@ func (w *wait) rest(ctx context.Context, pause time.Duration) (driver.Grant, err
 	defer timer.Stop()
 	for {
 		select {
-		case p := <-w.pushed:
-			return w.take(ctx, p)
-		case left := <-w.noticed:
-			timer.Reset(max(left, 0) + slack)
-		case <-w.poked:
-			return driver.Grant{}, errWaiting
+		case <-w.call:
+			switch n := w.read(); {
+			case n.push != nil:
+				return w.take(ctx, *n.push)
+			case n.poked:
+				return driver.Grant{}, errWaiting
+			case n.front:
+				timer.Reset(n.left + slack)
+			}
 		case <-timer.C:
 			return driver.Grant{}, errWaiting
 		case <-ctx.Done():
@@ -235,7 +240,7 @@ func (w *wait) depart(ctx context.Context) (driver.Grant, error) {
 
 // entry is how the wait stands in line.
 func (w *wait) entry() string {
-	return fmt.Sprintf("%s %s %s %s", w.holder, w.line.b.client, millis(w.grantTTL()), w.meta)
+	return w.holder + " " + w.line.b.client + " " + w.times.grant + " " + w.meta
 }
 
 // bears reports whether the wait survives an error. One that stands in line
@@ -248,26 +253,34 @@ func (w *wait) bears(err error, waited time.Duration) bool {
 	return w.line.b.awaits(err, waited)
 }
 
-// poke has the wait check at once.
-func (w *wait) poke() {
+// tell adds to the news.
+func (w *wait) tell(add func(*news)) {
+	w.mu.Lock()
+	add(&w.news)
+	w.mu.Unlock()
 	select {
-	case w.poked <- struct{}{}:
-	default:
+	case w.call <- struct{}{}:
+	default: // it has been called, and has not yet read
 	}
 }
 
-// notice tells the wait that it is the front now.
-func (w *wait) notice(left time.Duration) {
-	if left < 0 {
-		w.poke() // a stranger without an end: see for yourself
-		return
-	}
-	select {
-	case <-w.noticed:
-	default:
-	}
-	select {
-	case w.noticed <- left:
-	default:
-	}
+// read takes the news.
+func (w *wait) read() news {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n := w.news
+	w.news = news{}
+	return n
+}
+
+// poke has the wait check at once.
+func (w *wait) poke() { w.tell(func(n *news) { n.poked = true }) }
+
+// granted gives the wait a push.
+func (w *wait) granted(p push) { w.tell(func(n *news) { n.push = &p }) }
+
+// promote tells the wait that it is the front now, and how much time is left to
+// the holder. It has to look after a stranger without an end at once.
+func (w *wait) promote(left time.Duration) {
+	w.tell(func(n *news) { n.front, n.left, n.poked = true, left, n.poked || left < 0 })
 }

@@ -9,10 +9,31 @@
 --          U                           not in line, and nothing is held
 local holder, ttl, meta, mode, kin, tag = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 
+--include mint
+
+-- Most often the lock is free and nobody waits for it.
+if mode ~= 'check' and redis.pcall('GET', KEYS[1]) == false
+    and (mode == 'barge' or redis.call('EXISTS', KEYS[3]) == 0) then
+  local token, refused = mint(KEYS[2])
+  if not token then
+    return refused
+  end
+  redis.call('SET', KEYS[1], 'fh1:' .. holder .. ':' .. token .. ':1:' .. meta, 'PX', ttl)
+  return 'G ' .. token .. ' 1 ' .. ttl
+end
+
+--include value
+--include message
+--include line
+--include life
+
 local value, kind = current(KEYS[1])
 if is_mine(value, holder) then
   local token, range = string.match(value, ':(%d+):(%d+):')
-  return 'G ' .. token .. ' ' .. range .. ' ' .. redis.call('PTTL', KEYS[1])
+  local left = redis.call('PTTL', KEYS[1])
+  -- Written although nothing changes: WAIT confirms what its connection wrote.
+  redis.call('PEXPIRE', KEYS[1], left)
+  return 'G ' .. token .. ' ' .. range .. ' ' .. left
 end
 
 local waits = mode == 'wait' or mode == 'check'
@@ -23,7 +44,7 @@ if mode == 'check' and not ticket then
 end
 
 if not value and not kind then
-  local winner = mode ~= 'barge' and hand_over(KEYS[1], KEYS[2], KEYS[3], kin, tag)
+  local winner = hand_over(KEYS[1], KEYS[2], KEYS[3], kin, tag)
   if winner and winner.holder == holder then
     return 'G ' .. winner.token .. ' 1 ' .. winner.ttl
   end
@@ -56,7 +77,7 @@ if not ticket then
     if ticket == 'first' then
       us = us - 4503599627370496
     else
-      local highest = redis.call('ZRANGE', KEYS[3], -1, -1, 'WITHSCORES')[2]
+      local highest = redis.call('ZRANGE', KEYS[3], '-1', '-1', 'WITHSCORES')[2]
       us = math.max(us, tonumber(highest or '0') + 1)
     end
     ticket = string.format('%.0f', us)

@@ -3,6 +3,8 @@
 -- ARGV: 1 how many waiters to list, 0 for none
 -- Answers: KIND TTL WAITING LISTED SHA1, then one line TICKET ENTRY for each
 --          waiter listed, then the value; KIND is - for a free lock
+--include value
+
 local value, kind = current(KEYS[1])
 if value then
   kind = 's'

@@ -6,6 +6,21 @@
 --          N WORD VALUE not the holder's; WORD says how it was revoked, or is -
 local holder, kin, tag, keep = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 
+-- Most often the lock is the holder's and nobody waits for it.
+if keep == 0 and ARGV[6] == '' and redis.call('EXISTS', KEYS[3]) == 0 then
+  local head = 'fh1:' .. holder .. ':'
+  local value = redis.pcall('GET', KEYS[1])
+  if type(value) == 'string' and string.sub(value, 1, #head) == head then
+    redis.call('DEL', KEYS[1])
+    return 'R'
+  end
+end
+
+--include value
+--include message
+--include mint
+--include line
+
 local front = false
 if ARGV[6] ~= '' then
   front = redis.call('ZRANK', KEYS[3], ARGV[6]) == 0
@@ -15,7 +30,7 @@ local value, kind = current(KEYS[1])
 if not is_mine(value, holder) then
   -- Whoever is in front now may have to watch more closely than before.
   if front then
-    tell_front(redis.call('ZRANGE', KEYS[3], 0, 7), 1, kin, tag, redis.call('PTTL', KEYS[1]))
+    tell_front(redis.call('ZRANGE', KEYS[3], '0', '7'), 1, kin, tag, redis.call('PTTL', KEYS[1]))
   end
   return 'N ' .. (redis.call('GET', kin .. 'x' .. tag .. ':' .. holder) or '-') .. ' ' .. (kind or shown(value))
 end
@@ -25,7 +40,7 @@ if keep > 0 then
   if kept.err then
     redis.call('PEXPIRE', KEYS[1], ARGV[4])
   end
-  tell_front(redis.call('ZRANGE', KEYS[3], 0, 7), 1, kin, tag, ARGV[4])
+  tell_front(redis.call('ZRANGE', KEYS[3], '0', '7'), 1, kin, tag, ARGV[4])
   return 'R'
 end
 give_up(KEYS[1], KEYS[2], KEYS[3], kin, tag)

@@ -2,6 +2,8 @@
 -- KEYS: 1 lock
 -- ARGV: 1 holder, 2 KIN, 3 TAG
 -- Answers: R, or N - VALUE
+--include value
+
 local value, kind = current(KEYS[1])
 if not is_mine(value, ARGV[1]) then
   return 'N - ' .. (kind or shown(value))

@@ -2,16 +2,18 @@
 -- KEYS: 1 lock
 -- ARGV: 1 holder, 2 TTL in ms, 3 KIN, 4 TAG
 -- Answers: G TOKEN RANGE TTL, or N WORD VALUE
+--include value
+
 local value, kind = current(KEYS[1])
 if not is_mine(value, ARGV[1]) then
   return 'N ' .. (redis.call('GET', ARGV[3] .. 'x' .. ARGV[4] .. ':' .. ARGV[1]) or '-') .. ' ' .. (kind or shown(value))
 end
 local ttl = ARGV[2]
 local left = redis.call('PTTL', KEYS[1])
-if left < tonumber(ttl) then
-  redis.call('PEXPIRE', KEYS[1], ttl)
-else
+if left > tonumber(ttl) then
   ttl = left
 end
+-- Written even if nothing changes: WAIT confirms what its connection wrote.
+redis.call('PEXPIRE', KEYS[1], ttl)
 local token, range = string.match(value, ':(%d+):(%d+):')
 return 'G ' .. token .. ' ' .. range .. ' ' .. ttl

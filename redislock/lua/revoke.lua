@@ -4,6 +4,11 @@
 --       5 word, 6 how long it is left in ms, 7 what the victim's channel begins with,
 --       8 the lock's name, quoted
 -- Answers: R, or N - VALUE
+--include value
+--include message
+--include mint
+--include line
+
 local value, kind = current(KEYS[1])
 local theirs = ARGV[1] ~= '' and is_mine(value, ARGV[1])
 local strange = ARGV[2] ~= '' and value and redis.sha1hex(value) == ARGV[2]

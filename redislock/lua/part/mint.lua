@@ -1,0 +1,26 @@
+-- The next token: above all before, and of the server's clock. The counter may
+-- expire a month after the clock has passed it.
+local function mint(counter)
+  local time = redis.call('TIME')
+  local token = time[1] .. string.sub('00000' .. time[2], -6)
+  local last = redis.pcall('SET', counter, token, 'PX', '2592000000', 'GET')
+  if not last then
+    return token
+  end
+  if type(last) == 'table' then
+    return nil, last
+  end
+  if #last < #token or #last == #token and last < token then
+    return token
+  end
+  -- The clock is behind the counter, which has to last until it has caught up.
+  local ahead = tonumber(last) + 1
+  if ahead > 9007199254740991 then
+    redis.call('SET', counter, last)
+    error('the token counter has reached 2^53-1')
+  end
+  token = string.format('%.0f', ahead)
+  local lasts = 2592000000 + (ahead - time[1] * 1000000 - time[2]) / 1000
+  redis.call('SET', counter, token, 'PX', string.format('%.0f', lasts))
+  return token
+end

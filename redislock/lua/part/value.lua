@@ -1,0 +1,21 @@
+-- The value of the lock, or false; and the type of a key that is no string.
+local function current(lock)
+  local value = redis.pcall('GET', lock)
+  if type(value) ~= 'table' then
+    return value, nil
+  end
+  if string.find(value.err, 'WRONGTYPE', 1, true) then
+    return false, redis.call('TYPE', lock).ok
+  end
+  return redis.call('GET', lock), nil
+end
+
+local function is_mine(value, holder)
+  local head = 'fh1:' .. holder .. ':'
+  return value and string.sub(value, 1, #head) == head
+end
+
+-- What an answer shows of a value: a stranger's may be of any size.
+local function shown(value)
+  return string.sub(value or '', 1, 2048)
+end
