@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fencehold/fencehold/driver"
+	"github.com/fencehold/fencehold/internal/clock"
 )
 
 // A Lease is one grant of a lock, held until it is released or lost. It renews
@@ -95,6 +96,7 @@ func (l *Lease) Valid() bool {
 	if checker, ok := l.client.backend.(driver.Checker); ok {
 		l.check(checker)
 	}
+	clock.Refresh()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.look()
@@ -107,6 +109,7 @@ func (l *Lease) Done() <-chan struct{} { return l.done }
 // Err is nil while the lease is held, then [ErrReleased], or [ErrLost] with
 // the reason.
 func (l *Lease) Err() error {
+	clock.Refresh()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.look()

@@ -2,6 +2,7 @@ package fencehold
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -130,6 +131,10 @@ func (r *renewals) renewBatch(due []*Lease) {
 	}
 	r.batch.RenewBatch(ctx, batch)
 	for i, l := range leases {
-		l.settle(batch[i].Renewed, batch[i].Err)
+		err := batch[i].Err
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			err = context.DeadlineExceeded // what it was cancelled for
+		}
+		l.settle(batch[i].Renewed, err)
 	}
 }

@@ -181,17 +181,23 @@ func backoff() time.Duration { return 30*time.Millisecond + rand.N(40*time.Milli
 // rest sleeps until something is to be done: a grant was pushed, or it is time
 // to check.
 func (w *wait) rest(ctx context.Context, pause time.Duration) (driver.Grant, error) {
+	due := time.Now().Add(pause)
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	for {
 		select {
 		case <-w.call:
-			switch n := w.read(); {
+			n := w.read()
+			switch {
 			case n.push != nil:
 				return w.take(ctx, *n.push)
 			case n.poked:
 				return driver.Grant{}, errWaiting
-			case n.front:
+			}
+			// Word of being the front may be older than the last answer: it
+			// brings the check forward, and never puts it off.
+			if first := time.Now().Add(n.left + slack); n.front && first.Before(due) {
+				due = first
 				timer.Reset(n.left + slack)
 			}
 		case <-timer.C:

@@ -28,7 +28,9 @@ var (
 	asleepSkew atomic.Int64
 )
 
-// Now reads all clocks, which takes about a microsecond.
+// Now reads all clocks. How long the machine has slept may be known from a
+// millisecond ago: asking for it takes system calls, which cost as much as a
+// lock in memory does.
 func Now() Instant { return Instant{at: time.Now(), asleep: asleep(), skew: skew()} }
 
 // Monotonic reads the monotonic clock alone, for services that stand still
@@ -37,9 +39,41 @@ func Monotonic() Instant { return Instant{at: time.Now(), asleep: notRead} }
 
 func skew() time.Duration { return time.Duration(wallSkew.Load()) }
 
-func asleep() time.Duration {
-	return readAsleep() + time.Duration(asleepSkew.Load())
+// fresh is how long a reading of the sleep is taken for current. A machine that
+// went to sleep within this time since is found out when it is over.
+const fresh = time.Millisecond
+
+// reading is how long the machine had slept, and when that was read.
+type reading struct {
+	at     time.Time
+	asleep time.Duration
 }
+
+var lastReading atomic.Pointer[reading]
+
+func asleep() time.Duration {
+	r := lastReading.Load()
+	if r != nil {
+		// Tests live in times of their own, which may lie before the reading.
+		if age := time.Since(r.at); age < 0 || age > fresh {
+			r = nil
+		}
+	}
+	if r == nil {
+		r = refresh()
+	}
+	return r.asleep + time.Duration(asleepSkew.Load())
+}
+
+func refresh() *reading {
+	r := &reading{at: time.Now(), asleep: readAsleep()}
+	lastReading.Store(r)
+	return r
+}
+
+// Refresh makes the next readings tell the truth about the last millisecond,
+// too: for answers on which somebody acts at once.
+func Refresh() { refresh() }
 
 // IsZero reports whether i is no moment at all.
 func (i Instant) IsZero() bool { return i.at.IsZero() }

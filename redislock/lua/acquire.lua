@@ -86,6 +86,10 @@ if not ticket then
     ticket = redis.call('ZSCORE', KEYS[3], entry)
   end
 end
+-- A stranger is looked after by the front alone, so that has to be alive.
+if kind or string.sub(value, 1, 4) ~= 'fh1:' then
+  drop_dead(KEYS[3], kin, tag)
+end
 -- The line lives as long as the holder may, and is never cut short.
 local lasting = math.max(left, 0) + ARGV[10] + 60000
 if redis.call('PTTL', KEYS[3]) < lasting then

@@ -1,13 +1,13 @@
--- Renews the sign of life of a client, and returns its incarnation. PEXPIRE
--- is possible without memory.
+-- Renews the sign of life of a client, and returns its incarnation. One that
+-- names another channel is a new one: a late request may have named a channel of
+-- long ago, and who was passed over meanwhile has to notice.
 local function refresh(key, channel, life, nonce)
   local old = redis.call('GET', key)
-  local incarnation = old and string.match(old, '^(%S+) ') or nonce
-  local new = incarnation .. ' ' .. channel
-  if old == new then
+  if old and string.sub(old, -#channel - 1) == ' ' .. channel then
+    -- Possible without memory, too.
     redis.call('PEXPIRE', key, life)
-  else
-    redis.call('SET', key, new, 'PX', life)
+    return string.match(old, '^%S+')
   end
-  return incarnation
+  redis.call('SET', key, nonce .. ' ' .. channel, 'PX', life)
+  return nonce
 end

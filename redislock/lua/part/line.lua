@@ -11,16 +11,25 @@ local function inbox(kin, tag, client)
   return life and string.match(life, ' (%S+)$')
 end
 
--- Tells the first of some entries that it is the front now, and how long the
--- holder has.
+-- Tells the first of some entries that can be reached that it is the front now,
+-- and how long the holder has.
 local function tell_front(entries, first, kin, tag, remaining)
   for i = first, #entries do
     local holder, client = string.match(entries[i], '^(%S+) (%S+)')
     local channel = inbox(kin, tag, client)
-    if channel then
-      tell(channel, tag, 'f ' .. holder .. ' ' .. remaining)
+    if channel and tell(channel, tag, 'f ' .. holder .. ' ' .. remaining) ~= 0 then
       return
     end
+  end
+end
+
+-- Drops the first entries that have no sign of life.
+local function drop_dead(line, kin, tag)
+  for _, entry in ipairs(redis.call('ZRANGE', line, '0', '7')) do
+    if inbox(kin, tag, string.match(entry, '^%S+ (%S+)')) then
+      return
+    end
+    redis.call('ZREM', line, entry)
   end
 end
 

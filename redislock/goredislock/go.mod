@@ -1,0 +1,21 @@
+module github.com/fencehold/fencehold/redislock/goredislock
+
+go 1.26.0
+
+replace (
+	github.com/fencehold/fencehold => ../../
+	github.com/fencehold/fencehold/redislock => ../
+)
+
+require (
+	github.com/fencehold/fencehold v0.0.0
+	github.com/fencehold/fencehold/redislock v0.0.0
+	github.com/redis/go-redis/v9 v9.23.0
+)
+
+require (
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
+	github.com/redis/rueidis v1.0.79 // indirect
+	go.uber.org/atomic v1.12.0 // indirect
+	golang.org/x/sys v0.50.0 // indirect
+)
