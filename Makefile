@@ -1,9 +1,11 @@
 # One entry for everything; .ci/run calls the same targets.
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 MODULES   = $(shell go list -m -f '{{.Dir}}')
+SUITES    = ./memlock ./filelock ./redislock ./redislock/internal/model ./redislock/goredislock ./interop
+DURATION ?= 10m
 EACH      = set -e; for dir in $(MODULES); do echo "== $${dir\#$(CURDIR)}/"; cd $$dir;
 
-.PHONY: help build lint test conformance bench tidy deps check setup
+.PHONY: help build lint test conformance bench bench-peers soak tidy deps check setup
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -20,10 +22,16 @@ test: setup ## run all tests with the race detector; a skipped test is a failure
 	@scripts/test.sh -race
 
 conformance: setup ## run the conformance suites with all repetitions
-	@FENCEHOLD_CONFORMANCE=full PACKAGES="./memlock ./filelock" scripts/test.sh
+	@FENCEHOLD_CONFORMANCE=full PACKAGES="$(SUITES)" scripts/test.sh
 
 bench: ## run the benchmarks
 	go test -run '^$$' -bench . -benchmem work
+
+bench-peers: setup ## measure beside other libraries, in one run
+	go run ./bench/cmd/peers
+
+soak: setup ## contend under random faults for DURATION, by default 10m
+	go run ./bench/cmd/soak -duration $(DURATION)
 
 tidy: ## tidy every go.mod
 	@$(EACH) go mod tidy; done

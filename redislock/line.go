@@ -75,6 +75,7 @@ type line struct {
 	incarnation string
 	pinging     bool
 	inbox       struct{ epoch, channel string } // the last one that was named
+	vacant      map[string]vacancy              // by lock
 }
 
 // A base is an answered message: a grant whose token is above its counter was

@@ -88,6 +88,9 @@ func (b *backend) Acquire(ctx context.Context, req driver.Request) (driver.Grant
 		line: l, keys: k, req: req, meta: b.describe(req), times: b.timesOf(req.TTL), holder: req.Holder, ticket: "last",
 		call: make(chan struct{}, 1),
 	}
+	if ticket, ok := l.succeed(req.Name); ok && !req.Barging {
+		w.ticket = ticket
+	}
 	if req.Barging {
 		w.ticket = "first"
 	}
@@ -241,6 +244,9 @@ func (w *wait) depart(ctx context.Context) (driver.Grant, error) {
 	w.line.b.gone.add(w.req.Holder, departure{
 		name: w.req.Name, holder: w.holder, entry: w.entry(), until: time.Now().Add(w.req.TTL + time.Minute),
 	})
+	if w.joined && !w.req.Barging {
+		w.line.vacate(w.req.Name, w.ticket)
+	}
 	return driver.Grant{}, ended(ctx, w.last)
 }
 

@@ -15,6 +15,8 @@ need redis-server redis-server
 need redis-sentinel redis-sentinel
 need redis-cli redis-tools
 need python3 python3
+need node nodejs       # other libraries contend with us
+need npm npm
 [ -e /usr/include/stdlib.h ] || missing="$missing libc6-dev"
 /usr/bin/python3 -c "import redis" 2>/dev/null || missing="$missing python3-redis"
 
