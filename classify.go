@@ -33,7 +33,16 @@ func classify(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return contextError(ctx)
 	}
-	return unavailable(err)
+	return unavailable(ofAttempt(err))
+}
+
+// ofAttempt keeps the time limits of this library from looking like the end of
+// the caller's context.
+func ofAttempt(err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("no answer in time (%v)", err) //nolint:errorlint // hiding it is the point
+	}
+	return err
 }
 
 // contextError is the context's error, with its cause where that says more.

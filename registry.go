@@ -22,6 +22,12 @@ var registry = struct {
 // packages tells which package registers a scheme that nobody registered.
 var packages = map[string]string{
 	"file": "filelock", "mem": "memlock",
+	"redis": "redislock", "redis+sentinel": "redislock", "redis+cluster": "redislock",
+	"rediss": "redislock", "rediss+sentinel": "redislock", "rediss+cluster": "redislock",
+	"valkey": "redislock", "valkey+sentinel": "redislock", "valkey+cluster": "redislock",
+	"valkeys": "redislock", "valkeys+sentinel": "redislock", "valkeys+cluster": "redislock",
+	"redis+unix": "redislock", "valkey+unix": "redislock", "unix": "redislock",
+	"redis-sentinel": "redislock", "rediss-sentinel": "redislock",
 }
 
 // Register makes [Open] use open for URLs with this scheme. Backend packages

@@ -95,9 +95,9 @@ func (l *Lease) giveBack(ctx context.Context) error {
 			return nil // the attempt before was executed, only its answer was lost
 		case settled(err):
 			return err
-		case time.Until(deadline) < pause:
+		case time.Until(deadline) < pause+releaseAttempt:
 			l.client.undoLater(grant, l.keep)
-			return unavailable(err)
+			return unavailable(ofAttempt(err))
 		}
 		time.Sleep(pause)
 	}

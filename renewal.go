@@ -179,6 +179,7 @@ func (l *Lease) confirmed(renewed driver.Grant) {
 // failed leaves the end as it is and plans the next attempt, unless there is
 // doubt that only an answer could have cleared.
 func (l *Lease) failed(err error) {
+	err = ofAttempt(err)
 	l.renewal.lastErr = err
 	l.tell(l.client.herald.hooks.RenewalFailed, slog.LevelWarn, "renewal failed", err)
 	if l.term.doubtful() {

@@ -50,7 +50,7 @@ func newBackend(conn Conn, opts Options, url string) *backend {
 		client: driver.NewHolder()[:16], host: hostname(),
 	}
 	b.life, b.end = context.WithCancel(context.Background())
-	b.lines.b = b
+	b.lines.init(b)
 	b.losses = newEar(b, func(string) Subscription {
 		return Subscription{Channels: []string{b.lossChannel()}}
 	})

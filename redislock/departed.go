@@ -2,12 +2,14 @@ package redislock
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // departed remembers waits that were given up: a release of theirs has to
 // leave the line too, and a grant that comes afterwards is to be returned.
 type departed struct {
+	some  atomic.Bool // most releases are of grants that nobody gave up
 	mu    sync.Mutex
 	waits map[string]departure // by the holder id that the wait began with
 }
@@ -37,10 +39,14 @@ func (d *departed) add(first string, left departure) {
 		}
 	}
 	d.waits[first] = left
+	d.some.Store(true)
 }
 
 // find returns the wait that began with a holder id.
 func (d *departed) find(first string) (departure, bool) {
+	if !d.some.Load() {
+		return departure{}, false
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	left, ok := d.waits[first]

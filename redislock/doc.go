@@ -25,11 +25,12 @@
 // A user with a minimal set of rights:
 //
 //	ACL SETUSER locks on >PASSWORD ~lock:* &lock:* +@scripting +ping +hello
-//	    +client|setinfo +client|tracking +client|setname +role +wait +scan
+//	    +client|tracking +client|setname +role +wait +scan
 //	    +get +set +del +exists +pttl +pexpire +time +type
 //	    +zadd +zrem +zrange +zrank +zscore +zcard
 //	    +publish +spublish +subscribe +ssubscribe +unsubscribe +sunsubscribe
 //	    +pubsub +cluster|slots +cluster|shards
 //
+// From Redis 7.2 on, +client|setinfo spares a refused command at each connection.
 // Without the right to subscribe or to publish, waiting is polling.
 package redislock

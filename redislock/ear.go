@@ -2,10 +2,10 @@ package redislock
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fencehold/fencehold/driver"
@@ -30,17 +30,24 @@ type ear struct {
 	life   context.Context // ends with the backend, or when it is stopped
 	stop   context.CancelFunc
 	once   sync.Once
+	latest atomic.Pointer[epoch] // the one that stands, or the last that did
 	mu     sync.Mutex
-	now    string        // the epoch that stands, "" while there is none
-	latest string        // the last one that stood
 	change chan struct{} // closed at each change
 	denied error         // the server does not let us listen
 	cut    context.CancelFunc
 }
 
+// An epoch is the time of one subscription.
+type epoch struct {
+	id      string
+	channel string // the first one listened to
+	stands  bool
+}
+
 func newEar(b *backend, listen func(epoch string) Subscription) *ear {
 	e := &ear{b: b, listen: listen, change: make(chan struct{})}
 	e.life, e.stop = context.WithCancel(b.life)
+	e.latest.Store(&epoch{channel: listen("").Channels[0]})
 	return e
 }
 
@@ -53,16 +60,13 @@ func (e *ear) run() {
 	pause := minDeaf
 	for e.life.Err() == nil {
 		began := time.Now()
-		err := explain(e.attend())
-		wait := pause + rand.N(pause)
+		err := e.attend()
 		if time.Since(began) > maxDeaf {
 			pause = minDeaf
 		}
-		if code(err) == "NOPERM" {
+		wait := pause + rand.N(pause)
+		if deniedBy(err) != nil {
 			wait = deniedDeaf
-			e.set("", err)
-		} else {
-			e.set("", nil)
 		}
 		select {
 		case <-time.After(wait):
@@ -79,47 +83,50 @@ func (e *ear) attend() error {
 	e.mu.Lock()
 	e.cut = cancel
 	e.mu.Unlock()
-	epoch := strings.ToLower(driver.NewHolder()[:8])
-	s := e.listen(epoch)
-	s.Message = func(payload string) { e.hear(epoch, payload) }
+	id := strings.ToLower(driver.NewHolder()[:8])
+	s := e.listen(id)
+	s.Message = func(payload string) { e.hear(id, payload) }
 	s.Ready = func() {
-		e.set(epoch, nil)
+		e.set(epoch{id: id, channel: s.Channels[0], stands: true}, nil)
 		if e.onEpoch != nil {
 			e.onEpoch()
 		}
 	}
-	return e.b.conn.Subscribe(ctx, s)
+	err := e.b.conn.Subscribe(ctx, s)
+	over := e.epoch()
+	over.stands = false
+	e.set(over, deniedBy(err))
+	return err
+}
+
+// deniedBy returns an error that only an operator can mend, or nil.
+func deniedBy(err error) error {
+	if err = explain(err); code(err) == "NOPERM" {
+		return err
+	}
+	return nil
 }
 
 // again ends the epoch, if it still stands, so that another begins.
-func (e *ear) again(epoch string) {
+func (e *ear) again(id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.now == epoch && e.cut != nil {
+	if now := e.epoch(); now.stands && now.id == id && e.cut != nil {
 		e.cut()
 	}
 }
 
-func (e *ear) set(epoch string, denied error) {
+func (e *ear) set(now epoch, denied error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.now == epoch && errors.Is(denied, e.denied) {
-		return
-	}
-	e.now, e.denied = epoch, denied
-	if epoch != "" {
-		e.latest = epoch
-	}
+	e.latest.Store(&now)
+	e.denied = denied
 	close(e.change)
 	e.change = make(chan struct{})
 }
 
-// epoch returns the one that stands, or the last one, and whether it stands.
-func (e *ear) epoch() (string, bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.latest, e.now != ""
-}
+// epoch returns the one that stands, or the last one that did.
+func (e *ear) epoch() epoch { return *e.latest.Load() }
 
 // await starts the ear and returns once an epoch stands. It returns an error
 // if the server forbids listening, or ctx's.
@@ -127,9 +134,9 @@ func (e *ear) await(ctx context.Context) error {
 	e.start()
 	for {
 		e.mu.Lock()
-		now, denied, change := e.now, e.denied, e.change
+		denied, change := e.denied, e.change
 		e.mu.Unlock()
-		if now != "" || denied != nil {
+		if denied != nil || e.epoch().stands {
 			return denied
 		}
 		select {

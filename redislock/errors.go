@@ -43,12 +43,19 @@ func (e *refusedError) Unwrap() error { return e.err }
 // Is reports whether target is [driver.ErrRefused].
 func (e *refusedError) Is(target error) bool { return target == driver.ErrRefused }
 
+// strayed is what a server says of a script that meets a helper key which has
+// moved ahead of the keys that it was called with.
+const strayed = "attempted to access a non local key"
+
 // explain names the errors of the server that are known to mean that nothing
 // was done. All others leave that open.
 func explain(err error) error {
 	answered, ok := errors.AsType[ServerError](err)
 	if !ok {
 		return err
+	}
+	if strings.Contains(string(answered), strayed) {
+		return &refusedError{code: "TRYAGAIN", hint: "the slot is being moved", err: answered}
 	}
 	for _, hint := range hints {
 		// Servers before 7 put the code of a failed call behind their own.

@@ -12,9 +12,15 @@ import (
 
 // lines are what a client waits in: one, or one per slot of a Cluster.
 type lines struct {
-	b  *backend
-	mu sync.Mutex
-	of map[string]*line // by tag
+	b    *backend
+	home *line // outside of a Cluster
+	mu   sync.Mutex
+	of   map[string]*line // by tag, in a Cluster
+}
+
+func (ls *lines) init(b *backend) {
+	ls.b = b
+	ls.home = newLine(b, "")
 }
 
 // lineRests is how long a line of a Cluster is kept that nobody waits in.
@@ -22,6 +28,9 @@ const lineRests = time.Minute
 
 // get returns a line, which is kept until as many put it back.
 func (ls *lines) get(tag string) *line {
+	if tag == "" {
+		return ls.home
+	}
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	l := ls.of[tag]
@@ -43,9 +52,12 @@ func (ls *lines) get(tag string) *line {
 // put gives a line back. One of a Cluster stops listening after a while: there
 // may be thousands of them.
 func (ls *lines) put(l *line) {
+	if l.tag == "" {
+		return
+	}
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	if l.users--; l.users > 0 || l.tag == "" {
+	if l.users--; l.users > 0 {
 		return
 	}
 	l.rest = time.AfterFunc(lineRests, func() {
@@ -69,13 +81,12 @@ type line struct {
 	users int         // guarded by the lines
 	rest  *time.Timer // guarded by the lines
 
+	waits     waits
+	vacancies vacancies
+
 	mu          sync.Mutex
-	waits       map[string]*wait // by holder id
 	base        base
 	incarnation string
-	pinging     bool
-	inbox       struct{ epoch, channel string } // the last one that was named
-	vacant      map[string]vacancy              // by lock
 }
 
 // A base is an answered message: a grant whose token is above its counter was
@@ -87,7 +98,7 @@ type base struct {
 }
 
 func newLine(b *backend, tag string) *line {
-	l := &line{b: b, tag: tag, waits: map[string]*wait{}}
+	l := &line{b: b, tag: tag}
 	l.ear = newEar(b, func(epoch string) Subscription {
 		s := Subscription{Channels: []string{b.keys.inbox(tag, b.client, epoch)}, Sharded: tag != ""}
 		if !s.Sharded {
@@ -100,17 +111,6 @@ func newLine(b *backend, tag string) *line {
 	return l
 }
 
-// channel is the inbox of the current epoch, or of the last one.
-func (l *line) channel() (channel, epoch string) {
-	epoch, _ = l.ear.epoch()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.inbox.epoch != epoch || l.inbox.channel == "" {
-		l.inbox.epoch, l.inbox.channel = epoch, l.b.keys.inbox(l.tag, l.b.client, epoch)
-	}
-	return l.inbox.channel, epoch
-}
-
 // hear sorts what comes in.
 func (l *line) hear(epoch, payload string) {
 	f := fields(payload)
@@ -121,7 +121,7 @@ func (l *line) hear(epoch, payload string) {
 		l.deliver(p)
 	case "f":
 		holder := f.next()
-		if w := l.find(holder); w != nil {
+		if w := l.waits.find(holder); w != nil {
 			w.promote(f.millis())
 		}
 	case "l":
@@ -132,7 +132,7 @@ func (l *line) hear(epoch, payload string) {
 // deliver gives a push to the wait that it is for. One for a wait that was
 // given up is returned.
 func (l *line) deliver(p push) {
-	if w := l.find(p.holder); w != nil {
+	if w := l.waits.find(p.holder); w != nil {
 		w.granted(p)
 		return
 	}
@@ -146,39 +146,26 @@ func (l *line) deliver(p push) {
 	}
 }
 
-func (l *line) find(holder string) *wait {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.waits[holder]
-}
-
 // enter takes a wait in, before anything of it is sent.
 func (l *line) enter(w *wait) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.waits[w.holder] = w
-	if !l.pinging {
-		l.pinging = true
+	if l.waits.add(w) {
 		l.b.work.Go(l.ping)
 	}
 }
 
-func (l *line) leave(w *wait) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.waits, w.holder)
-}
+func (l *line) leave(w *wait) { l.waits.remove(w.holder) }
 
 // learn takes what an answered message says of the server.
 func (l *line) learn(sent driver.Instant, epoch string, s seen) {
-	now, stands := l.ear.epoch()
-	if stands && now == epoch && s.subscribers == 0 {
+	now := l.ear.epoch()
+	stands := now.stands && now.id == epoch
+	if stands && s.subscribers == 0 {
 		// This server is not the one that we listen to.
 		l.ear.again(epoch)
 	}
 	l.mu.Lock()
 	newer := l.base.epoch != epoch || l.base.sent.Time().Before(sent.Time())
-	if stands && now == epoch && newer && s.subscribers > 0 && s.counter.Valid() {
+	if stands && newer && s.subscribers > 0 && s.counter.Valid() {
 		l.base = base{sent: sent, counter: s.counter, epoch: epoch}
 	}
 	changed := l.incarnation != "" && l.incarnation != s.incarnation
@@ -206,13 +193,7 @@ func (l *line) begin() {
 }
 
 // checkAll has every wait ask the server.
-func (l *line) checkAll() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, w := range l.waits {
-		w.poke()
-	}
-}
+func (l *line) checkAll() { l.waits.each((*wait).poke) }
 
 // ping gives signs of life while there are waits.
 func (l *line) ping() {
@@ -233,33 +214,25 @@ func (l *line) ping() {
 // pace returns how long to pause. Without waits, the pinging ends in the same
 // step.
 func (l *line) pace() (time.Duration, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	every := maxPing
-	for _, w := range l.waits {
-		every = min(every, pingEvery(w.req.TTL))
-	}
-	l.pinging = len(l.waits) > 0
-	return every, l.pinging
+	l.waits.each(func(w *wait) { every = min(every, pingEvery(w.req.TTL)) })
+	return every, !l.waits.rest()
 }
 
 func (l *line) pingOnce(every time.Duration) {
-	l.mu.Lock()
-	idle := len(l.waits) == 0
-	l.mu.Unlock()
-	if idle {
+	if l.waits.empty() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(l.b.life, max(every, minLife))
 	defer cancel()
-	channel, epoch := l.channel()
+	now := l.ear.epoch()
 	sent := driver.Now()
 	text, err := l.b.conn.Eval(ctx, Call{
 		Script: pingScript, Keys: []string{l.b.keys.life(l.tag, l.b.client), l.b.keys.counterOf(l.tag)},
-		Args: []string{channel, millis(lifeOf(every)), l.b.nonce(), l.tag},
+		Args: []string{now.channel, millis(lifeOf(every)), l.b.nonce(), l.tag},
 	})
 	if err == nil {
-		l.learn(sent, epoch, parsePing(text))
+		l.learn(sent, now.id, parsePing(text))
 	}
 }
 

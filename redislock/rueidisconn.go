@@ -88,13 +88,13 @@ func (c *rueidisConn) EvalWait(ctx context.Context, call Call, replicas int, lim
 	return "", 0, errors.New("the server does not keep the script that it was sent")
 }
 
-// Subscribe implements [Conn], on the connection that commands use too.
+// Subscribe implements [Conn].
 func (c *rueidisConn) Subscribe(ctx context.Context, s Subscription) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var confirmed atomic.Int32
-	heard := rueidis.WithOnSubscriptionHook(ctx, func(p rueidis.PubSubSubscription) {
-		if !strings.HasSuffix(p.Kind, "subscribe") || strings.HasSuffix(p.Kind, "unsubscribe") {
+	confirm := func(p rueidis.PubSubSubscription) {
+		if p.Kind != "subscribe" && p.Kind != "ssubscribe" {
 			return
 		}
 		switch n := int(confirmed.Add(1)); {
@@ -105,8 +105,13 @@ func (c *rueidisConn) Subscribe(ctx context.Context, s Subscription) error {
 			// itself: what was published meanwhile is lost.
 			cancel(errSubscribedAgain)
 		}
-	})
-	err := c.client.Receive(heard, c.subscribe(s), func(m rueidis.PubSubMessage) { s.Message(m.Message) })
+	}
+	var err error
+	if c.Mode() == Cluster {
+		err = c.receive(rueidis.WithOnSubscriptionHook(ctx, confirm), s)
+	} else {
+		err = c.attend(ctx, s, confirm)
+	}
 	switch {
 	case context.Cause(ctx) != nil:
 		return context.Cause(ctx)
@@ -114,6 +119,32 @@ func (c *rueidisConn) Subscribe(ctx context.Context, s Subscription) error {
 		return errUnsubscribed
 	}
 	return serverError(err)
+}
+
+// receive listens on the connection that commands use too: the nodes of a
+// Cluster and the slots in which a client waits are many.
+func (c *rueidisConn) receive(ctx context.Context, s Subscription) error {
+	return c.client.Receive(ctx, c.subscribe(s), func(m rueidis.PubSubMessage) { s.Message(m.Message) })
+}
+
+// attend listens on a connection of its own, where nothing comes between a
+// message and the wait that it is for.
+func (c *rueidisConn) attend(ctx context.Context, s Subscription, confirm func(rueidis.PubSubSubscription)) error {
+	client, release := c.client.Dedicate()
+	defer release()
+	lost := client.SetPubSubHooks(rueidis.PubSubHooks{
+		OnMessage:      func(m rueidis.PubSubMessage) { s.Message(m.Message) },
+		OnSubscription: confirm,
+	})
+	if err := client.Do(ctx, c.subscribe(s)).Error(); err != nil {
+		return err
+	}
+	select {
+	case err := <-lost:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 var (

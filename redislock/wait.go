@@ -71,7 +71,7 @@ func (b *backend) Acquire(ctx context.Context, req driver.Request) (driver.Grant
 	k := b.keys.of(req.Name)
 	l := b.lines.get(k.tag)
 	defer b.lines.put(l)
-	if _, listening := l.ear.epoch(); !listening {
+	if !l.ear.epoch().stands {
 		// Whoever finds the lock free needs no inbox.
 		grant, err := b.patiently(ctx, req)
 		if !errors.Is(err, fencehold.ErrHeld) {
@@ -88,7 +88,7 @@ func (b *backend) Acquire(ctx context.Context, req driver.Request) (driver.Grant
 		line: l, keys: k, req: req, meta: b.describe(req), times: b.timesOf(req.TTL), holder: req.Holder, ticket: "last",
 		call: make(chan struct{}, 1),
 	}
-	if ticket, ok := l.succeed(req.Name); ok && !req.Barging {
+	if ticket, ok := l.vacancies.take(req.Name); ok && !req.Barging {
 		w.ticket = ticket
 	}
 	if req.Barging {
@@ -131,19 +131,25 @@ func (w *wait) ask(ctx context.Context) (driver.Grant, time.Duration, error) {
 	if w.joined {
 		mode = "check"
 	}
-	channel, epoch := w.line.channel()
+	now := w.line.ear.epoch()
 	sent := driver.Now()
 	a, err := b.grant(ctx, w.req.Name, w.holder, Call{
 		Script: acquireScript, Keys: []string{w.keys.lock, w.keys.counter, w.keys.line},
 		Args: []string{
 			w.holder, w.times.ttl, w.meta, mode, b.keys.kin, w.keys.tag,
-			b.client, w.times.grant, channel, w.times.life, b.nonce(), w.ticket,
+			b.client, w.times.grant, now.channel, w.times.life, b.nonce(), w.ticket,
 		},
 	})
 	switch {
 	case err != nil:
-		w.last = err
+		if ctx.Err() == nil {
+			w.last = err
+		}
 		return driver.Grant{}, backoff(), err
+	case a.code == codeGranted && a.ttl < grantTTL(w.req.TTL)/2:
+		// A push was missed, and most of its short grant is over.
+		grant, err := w.renew(ctx)
+		return grant, backoff(), err
 	case a.code == codeGranted:
 		return b.granted(w.req.Name, w.holder, sent, a), 0, nil
 	case a.code == codeUnknown:
@@ -151,7 +157,7 @@ func (w *wait) ask(ctx context.Context) (driver.Grant, time.Duration, error) {
 		return driver.Grant{}, 0, errWaiting
 	}
 	w.joined, w.ticket, w.last = true, a.place.ticket, heldBy(a)
-	w.line.learn(sent, epoch, a.seen)
+	w.line.learn(sent, now.id, a.seen)
 	return driver.Grant{}, restFor(a), errWaiting
 }
 
@@ -224,18 +230,23 @@ func (w *wait) take(ctx context.Context, p push) (driver.Grant, error) {
 		b.listenForLosses()
 		return grant, nil
 	}
-	grant.Sent = driver.Now()
-	grant, err := b.Renew(ctx, grant, w.req.TTL)
-	switch {
-	case err == nil:
-		b.listenForLosses()
-		return grant, nil
-	case ctx.Err() != nil:
+	grant, err := w.renew(ctx)
+	if err != nil && ctx.Err() != nil {
 		return w.depart(ctx)
 	}
-	// Not ours any more, or not known: the check that follows says which.
-	w.last = err
-	return driver.Grant{}, errWaiting
+	return grant, err
+}
+
+// renew makes a full grant of what may be one. It returns errWaiting if there
+// is none, or if that is not known: the check that follows says which.
+func (w *wait) renew(ctx context.Context) (driver.Grant, error) {
+	grant := driver.Grant{Name: w.req.Name, Holder: w.holder, TTL: w.req.TTL, Sent: driver.Now()}
+	grant, err := w.line.b.Renew(ctx, grant, w.req.TTL)
+	if err != nil {
+		return driver.Grant{}, errWaiting
+	}
+	w.line.b.listenForLosses()
+	return grant, nil
 }
 
 // depart gives the wait up. Package fencehold has it released, which takes it
@@ -245,7 +256,7 @@ func (w *wait) depart(ctx context.Context) (driver.Grant, error) {
 		name: w.req.Name, holder: w.holder, entry: w.entry(), until: time.Now().Add(w.req.TTL + time.Minute),
 	})
 	if w.joined && !w.req.Barging {
-		w.line.vacate(w.req.Name, w.ticket)
+		w.line.vacancies.leave(w.req.Name, w.ticket)
 	}
 	return driver.Grant{}, ended(ctx, w.last)
 }

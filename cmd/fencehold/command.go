@@ -18,8 +18,9 @@ import (
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/keeper"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/notice"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/view"
-	_ "github.com/fencehold/fencehold/filelock" // the scheme file://
-	_ "github.com/fencehold/fencehold/memlock"  // the scheme mem://
+	_ "github.com/fencehold/fencehold/filelock"  // the scheme file://
+	_ "github.com/fencehold/fencehold/memlock"   // the scheme mem://
+	_ "github.com/fencehold/fencehold/redislock" // redis:// and its many forms
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
@@ -116,7 +117,7 @@ func (a *app) tree() *cobra.Command {
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) { a.flags = cmd.Flags() }
 	root.AddCommand(
 		a.runCommand(), a.acquireCommand(), a.renewCommand(), a.releaseCommand(), a.checkCommand(),
-		a.lsCommand(), a.inspectCommand(), a.unlockCommand(), a.watchCommand(),
+		a.lsCommand(), a.inspectCommand(), a.unlockCommand(), a.watchCommand(), a.doctorCommand(),
 		a.configCommand(), a.versionCommand(),
 	)
 	root.AddCommand(topics()...)

@@ -3,6 +3,7 @@ package lineup
 
 import (
 	"context"
+	"hash/maphash"
 	"slices"
 	"sync"
 )
@@ -10,8 +11,20 @@ import (
 // Lineup keeps one line of goroutines per name. A line lives as long as
 // somebody stands in it. The zero Lineup is empty.
 type Lineup struct {
+	shards [64]shard
+}
+
+// shard has some of the lines: hundreds of goroutines that come for locks of
+// their own would else meet at one mutex.
+type shard struct {
 	mu    sync.Mutex
 	lines map[string][]*Place
+}
+
+var seed = maphash.MakeSeed()
+
+func (l *Lineup) shard(name string) *shard {
+	return &l.shards[maphash.String(seed, name)%uint64(len(l.shards))]
 }
 
 // Place is one place in a line.
@@ -21,7 +34,8 @@ type Place struct {
 }
 
 // Join takes the last place of the line for name.
-func (u *Lineup) Join(name string) *Place {
+func (l *Lineup) Join(name string) *Place {
+	u := l.shard(name)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.lines == nil {
@@ -50,7 +64,8 @@ func (p *Place) Wait(ctx context.Context) error {
 
 // Leave gives the place up. Leaving the front calls up the next one, even if
 // that is just giving up itself: it will leave in its turn.
-func (u *Lineup) Leave(p *Place) {
+func (l *Lineup) Leave(p *Place) {
+	u := l.shard(p.name)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	line := u.lines[p.name]

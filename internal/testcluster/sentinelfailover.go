@@ -3,7 +3,12 @@ package testcluster
 import (
 	"errors"
 	"fmt"
+	"time"
 )
+
+// swapLimit is how long an ordered failover may take before it is ordered
+// again: sentinels of a busy machine may undo one at once.
+const swapLimit = 10 * time.Second
 
 // Failover makes the sentinels replace the primary, and returns when all of
 // them name a new one, which takes writes, and when the old one is a replica
@@ -11,13 +16,24 @@ import (
 func (s *Sentinel) Failover() {
 	s.tb.Helper()
 	old := s.Primary()
-	if err := await(settleLimit, settleEvery, s.order); err != nil {
-		giveUp(s.tb, s.all(), "SENTINEL FAILOVER", err)
-	}
-	primary := s.WaitFailover(old)
-	if err := await(settleLimit, settleEvery, func() error { return old.follows(primary) }); err != nil {
+	err := await(settleLimit, settleEvery, func() error { return s.swap(old) })
+	if err != nil {
 		giveUp(s.tb, s.all(), "failover", err)
 	}
+}
+
+// swap orders one failover and waits for its end.
+func (s *Sentinel) swap(old *Redis) error {
+	if err := s.order(); err != nil {
+		return err
+	}
+	return await(swapLimit, settleEvery, func() error {
+		primary, err := s.successor(old)
+		if err != nil {
+			return err
+		}
+		return old.follows(primary)
+	})
 }
 
 // order tells one sentinel to fail over.

@@ -27,8 +27,15 @@ end
 --include line
 --include life
 
+local waits = mode == 'wait' or mode == 'check'
+local entry = waits and holder .. ' ' .. ARGV[7] .. ' ' .. ARGV[8] .. ' ' .. meta
+
 local value, kind = current(KEYS[1])
 if is_mine(value, holder) then
+  if waits then
+    -- A hand-over that died half-way has left it there.
+    redis.call('ZREM', KEYS[3], entry)
+  end
   local token, range = string.match(value, ':(%d+):(%d+):')
   local left = redis.call('PTTL', KEYS[1])
   -- Written although nothing changes: WAIT confirms what its connection wrote.
@@ -36,8 +43,6 @@ if is_mine(value, holder) then
   return 'G ' .. token .. ' ' .. range .. ' ' .. left
 end
 
-local waits = mode == 'wait' or mode == 'check'
-local entry = waits and holder .. ' ' .. ARGV[7] .. ' ' .. ARGV[8] .. ' ' .. meta
 local ticket = mode == 'check' and redis.call('ZSCORE', KEYS[3], entry)
 if mode == 'check' and not ticket then
   return 'U'

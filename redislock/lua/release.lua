@@ -32,7 +32,7 @@ if not is_mine(value, holder) then
   if front then
     tell_front(redis.call('ZRANGE', KEYS[3], '0', '7'), 1, kin, tag, redis.call('PTTL', KEYS[1]))
   end
-  return 'N ' .. (redis.call('GET', kin .. 'x' .. tag .. ':' .. holder) or '-') .. ' ' .. (kind or shown(value))
+  return 'N ' .. word_for(kin, tag, holder) .. ' ' .. (kind or shown(value))
 end
 if keep > 0 then
   local token, meta = string.match(value, '^fh1:[^:]+:(%d+):%d+:(.*)$')
@@ -43,5 +43,5 @@ if keep > 0 then
   tell_front(redis.call('ZRANGE', KEYS[3], '0', '7'), 1, kin, tag, ARGV[4])
   return 'R'
 end
-give_up(KEYS[1], KEYS[2], KEYS[3], kin, tag)
+give_up(KEYS[1], value, KEYS[2], KEYS[3], kin, tag)
 return 'R'

@@ -6,7 +6,7 @@
 
 local value, kind = current(KEYS[1])
 if not is_mine(value, ARGV[1]) then
-  return 'N ' .. (redis.call('GET', ARGV[3] .. 'x' .. ARGV[4] .. ':' .. ARGV[1]) or '-') .. ' ' .. (kind or shown(value))
+  return 'N ' .. word_for(ARGV[3], ARGV[4], ARGV[1]) .. ' ' .. (kind or shown(value))
 end
 local ttl = ARGV[2]
 local left = redis.call('PTTL', KEYS[1])

@@ -23,5 +23,5 @@ if theirs then
     redis.pcall('PUBLISH', ARGV[7] .. client, 'l ' .. ARGV[1] .. ' ' .. ARGV[5] .. ' ' .. ARGV[8])
   end
 end
-give_up(KEYS[1], KEYS[2], KEYS[3], ARGV[3], ARGV[4])
+give_up(KEYS[1], value, KEYS[2], KEYS[3], ARGV[3], ARGV[4])
 return 'R'

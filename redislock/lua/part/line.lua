@@ -5,10 +5,14 @@ local function value_of(holder, token, meta)
   return 'fh1:' .. holder .. ':' .. token .. ':1:' .. meta
 end
 
--- The channel on which a waiter listens, nil without a sign of life.
+-- The channel on which a waiter listens: nil without a sign of life, false if
+-- that cannot be read, as while the slot moves and it is gone ahead.
 local function inbox(kin, tag, client)
-  local life = redis.call('GET', kin .. 'p' .. tag .. ':' .. client)
-  return life and string.match(life, ' (%S+)$')
+  local life = redis.pcall('GET', kin .. 'p' .. tag .. ':' .. client)
+  if type(life) == 'table' then
+    return false
+  end
+  return life and string.match(life, ' (%S+)$') or nil
 end
 
 -- Tells the first of some entries that can be reached that it is the front now,
@@ -26,7 +30,7 @@ end
 -- Drops the first entries that have no sign of life.
 local function drop_dead(line, kin, tag)
   for _, entry in ipairs(redis.call('ZRANGE', line, '0', '7')) do
-    if inbox(kin, tag, string.match(entry, '^%S+ (%S+)')) then
+    if inbox(kin, tag, string.match(entry, '^%S+ (%S+)')) ~= nil then
       return
     end
     redis.call('ZREM', line, entry)
@@ -34,27 +38,39 @@ local function drop_dead(line, kin, tag)
 end
 
 -- Tries the entries in order. Returns the winner, or false; and an error of
--- the service if there was no memory for a grant.
-local function hand_to(entries, lock, counter, line, kin, tag)
+-- the service if there was no memory for a grant. FAR is until when, in ms, some
+-- in the line may think that the lock is taken; nil if that is not known. Where
+-- it is beyond the grant, the front is told, and the value remembers it.
+local function hand_to(entries, lock, counter, line, kin, tag, far)
   local gone = {}
-  local winner, refused = false, nil
+  local refused = nil
   for i, entry in ipairs(entries) do
     local holder, client, gttl, meta = string.match(entry, '^(%S+) (%S+) (%d+) (%S*)$')
     local channel = inbox(kin, tag, client)
-    if not channel then
+    if channel == nil then
       gone[#gone + 1] = entry
-    elseif subscribers(channel, tag) > 0 then
-      local token
-      token, refused = mint(counter)
-      if token then
-        redis.call('SET', lock, value_of(holder, token, meta), 'PX', gttl)
-        gone[#gone + 1] = entry
-        redis.call('ZREM', line, unpack(gone))
-        tell(channel, tag, 'g ' .. holder .. ' ' .. token .. ' ' .. gttl)
-        tell_front(entries, i + 1, kin, tag, gttl)
-        return { holder = holder, token = token, ttl = gttl }
+    elseif channel and subscribers(channel, tag) > 0 then
+      local token, now
+      token, refused, now = mint(counter)
+      if not token then
+        break
       end
-      break
+      local beyond = far and far > now + gttl + 20
+      if beyond then
+        meta = meta .. '&z=' .. string.format('%.0f', far)
+      end
+      redis.call('SET', lock, value_of(holder, token, meta), 'PX', gttl)
+      gone[#gone + 1] = entry
+      redis.call('ZREM', line, unpack(gone))
+      -- What is told last leaves the server first.
+      if beyond or not far then
+        tell_front(entries, i + 1, kin, tag, gttl)
+      end
+      if type(tell(channel, tag, 'g ' .. holder .. ' ' .. token .. ' ' .. gttl)) == 'table' then
+        -- Publishing is not allowed: the winner has to find out at its next ping.
+        redis.call('DEL', kin .. 'p' .. tag .. ':' .. client)
+      end
+      return { holder = holder, token = token, ttl = gttl }
     end
   end
   if #gone > 0 then
@@ -65,22 +81,34 @@ end
 
 -- Hands the lock to the first in line who can be reached. Most often that is
 -- the first of all, so only two are looked at before the rest is.
-local function hand_over(lock, counter, line, kin, tag)
+local function hand_over(lock, counter, line, kin, tag, far)
   local entries = redis.call('ZRANGE', line, '0', '1')
   if #entries == 0 then
     return false
   end
-  local winner, refused = hand_to(entries, lock, counter, line, kin, tag)
+  local winner, refused = hand_to(entries, lock, counter, line, kin, tag, far)
   if winner or refused then
     return winner, refused
   end
-  return hand_to(redis.call('ZRANGE', line, '0', '127'), lock, counter, line, kin, tag)
+  return hand_to(redis.call('ZRANGE', line, '0', '127'), lock, counter, line, kin, tag, far)
+end
+
+-- Until when, in ms, somebody in the line may think that the lock is taken.
+local function told_until(lock, value)
+  local left = redis.call('PTTL', lock)
+  if left < 0 then
+    return nil
+  end
+  local time = redis.call('TIME')
+  local far = time[1] * 1000 + time[2] / 1000 + left
+  return math.max(far, tonumber(string.match(value, '&z=(%d+)') or '0'))
 end
 
 -- Gives up a lock that is the caller's: to the line, or to nobody. Deleting is
 -- possible without memory; the front is told to try for itself then.
-local function give_up(lock, counter, line, kin, tag)
-  local winner, refused = hand_over(lock, counter, line, kin, tag)
+local function give_up(lock, value, counter, line, kin, tag)
+  local far = told_until(lock, value)
+  local winner, refused = hand_over(lock, counter, line, kin, tag, far)
   if winner then
     return
   end

@@ -1,17 +1,19 @@
--- The next token: above all before, and of the server's clock. The counter may
--- expire a month after the clock has passed it.
+-- The next token: above all before, and of the server's clock; then an error of
+-- the service if there is none, and the time in ms. The counter may expire a
+-- month after the clock has passed it.
 local function mint(counter)
   local time = redis.call('TIME')
   local token = time[1] .. string.sub('00000' .. time[2], -6)
   local last = redis.pcall('SET', counter, token, 'PX', '2592000000', 'GET')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
   if not last then
-    return token
+    return token, nil, now
   end
   if type(last) == 'table' then
     return nil, last
   end
   if #last < #token or #last == #token and last < token then
-    return token
+    return token, nil, now
   end
   -- The clock is behind the counter, which has to last until it has caught up.
   local ahead = tonumber(last) + 1
@@ -22,5 +24,5 @@ local function mint(counter)
   token = string.format('%.0f', ahead)
   local lasts = 2592000000 + (ahead - time[1] * 1000000 - time[2]) / 1000
   redis.call('SET', counter, token, 'PX', string.format('%.0f', lasts))
-  return token
+  return token, nil, now
 end

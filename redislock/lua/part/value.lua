@@ -15,6 +15,12 @@ local function is_mine(value, holder)
   return value and string.sub(value, 1, #head) == head
 end
 
+-- Why a grant was revoked, - if that is not known.
+local function word_for(kin, tag, holder)
+  local word = redis.pcall('GET', kin .. 'x' .. tag .. ':' .. holder)
+  return type(word) == 'string' and word or '-'
+end
+
 -- What an answer shows of a value: a stranger's may be of any size.
 local function shown(value)
   return string.sub(value or '', 1, 2048)

@@ -13,11 +13,13 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 
 	"github.com/fencehold/fencehold"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/config"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/process"
+	"github.com/fencehold/fencehold/redislock"
 )
 
 // The exit codes that are not a command's own. Those between 64 and 78 have
@@ -123,12 +125,19 @@ func serviceCode(err error) int {
 		return Usage
 	case isFile(err):
 		return CantCreate
-	case errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, fs.ErrPermission), isRefused(err):
 		return NoPerm
 	case errors.Is(err, fencehold.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
 		return Unavailable
 	}
 	return Software
+}
+
+// isRefused reports whether a Redis server refused a password, or a right.
+func isRefused(err error) bool {
+	answered, ok := errors.AsType[redislock.ServerError](err)
+	code, _, _ := strings.Cut(string(answered), " ")
+	return ok && (code == "WRONGPASS" || code == "NOAUTH" || code == "NOPERM")
 }
 
 // isOutput reports whether err is about standard output.

@@ -16,6 +16,7 @@ import (
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/config"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/exitcode"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/process"
+	"github.com/fencehold/fencehold/redislock"
 )
 
 // TestExitCodeOfError: each class of error has its code, however deep it is
@@ -47,6 +48,10 @@ func TestExitCodeOfError(t *testing.T) {
 		{fencehold.ErrUnavailable, exitcode.Unavailable},
 		{context.DeadlineExceeded, exitcode.Unavailable},
 		{fs.ErrPermission, exitcode.NoPerm},
+		{fmt.Errorf("%w: %w", fencehold.ErrUnavailable, redislock.ServerError("NOPERM no")), exitcode.NoPerm},
+		{redislock.ServerError("WRONGPASS no"), exitcode.NoPerm},
+		{redislock.ServerError("NOAUTH no"), exitcode.NoPerm},
+		{fmt.Errorf("%w: %w", fencehold.ErrUnavailable, redislock.ServerError("OOM no")), exitcode.Unavailable},
 		{path, exitcode.CantCreate},
 		{fmt.Errorf("%w: %w", fencehold.ErrUnavailable, path), exitcode.CantCreate},
 		{&fs.PathError{Op: "write", Path: os.Stdout.Name(), Err: syscall.ENOSPC}, exitcode.IOErr},

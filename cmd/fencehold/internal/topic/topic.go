@@ -7,14 +7,16 @@ const ExitCodes = `Exit codes of fencehold:
   0..255   run: the exit code of the command
   128+N    run: the command was ended by signal N
   64       wrong flags or URL, or not supported by this lock service
-  69       lock service not reachable (mostly of those that have a server)
+  69       lock service not reachable (mostly of those that have a server);
+           doctor: also one that is reached, and where locks cannot work
   70       internal error; also a keeper process that was killed, and a system that
            the command does not run on
   73       local lock file, or its directory, cannot be made or used
   74       standard output cannot be written
   75       lock not acquired: it is held, or the time of -w ran out (-E sets this code);
            unlock: the question was not answered with yes, and nothing was changed
-  77       lock service refused the credentials (mostly of those that have a server)
+  77       lock service refused the credentials, or the user lacks a right there (mostly
+           of those that have a server)
   78       configuration file is wrong
   79       lock lost while the command ran, which was stopped (--lost-exit-code sets
            this code); check, renew, release, unlock: not held, or not by the holder
@@ -53,6 +55,39 @@ Users share locks in a directory that all may write, such as:
 A lock of file:// is seen by flock(1), and fencehold sees one of flock(1), while a
 process holds it. Locks of acquire, and those that --min-hold keeps, follow lease
 mode: no process holds them, and flock(1) does not see them.
+
+  redis://HOST[:PORT][/DB]
+                       one Redis or Valkey server; port 6379, database 0
+  redis+sentinel://HOST,HOST,HOST/MASTER[/DB]
+                       the server that Sentinels know as MASTER; port 26379
+  redis+cluster://HOST,HOST,HOST
+                       a Redis Cluster, of which some nodes are named
+  redis+unix:///PATH   one server, at a socket
+  rediss://...         with TLS: so too rediss+sentinel:// and rediss+cluster://
+
+"valkey" may stand for "redis", and unix:///PATH for redis+unix:///PATH. Also known:
+redis-sentinel://HOSTS/DB?sentinelMasterId=MASTER, and rediss-sentinel:// with TLS.
+User and password stand before the hosts: USER:PASSWORD@, :PASSWORD@ or USER:@. What
+has a meaning in a URL is percent-encoded there: @ is %40, / is %2F, : is %3A.
+
+Options of Redis URLs, after ? and with & between:
+
+  prefix=lock:         what all keys begin with; one with {TAG} keeps them in one slot
+  min_replicas=0       how many replicas must have a grant before it counts
+  replica_timeout=1s   how long to wait for them
+  dial_timeout=5s      how long a connection may take
+  client_name=fencehold
+                       what the server lists the connections as
+  db=0                 the database, where the path does not say it
+  password_file=PATH   file that holds the password and nothing else
+  cacert=PATH          with TLS: authorities to trust instead of those of the system
+  cert=PATH key=PATH   with TLS: certificate to log in with, and its key
+  servername=NAME      with TLS: the name that the certificate must have
+  insecure=true        with TLS: take any certificate
+  sentinel_username=NAME sentinel_password=PASSWORD sentinel_password_file=PATH
+                       with Sentinels: how to log in there, if they ask for it
+
+"fencehold doctor" tells what locks are worth on the server of a URL.
 
 The URL is taken from --url, FENCEHOLD_URL, or url in the configuration file. There,
 ${NAME} stands for a variable of the environment, and password_file names a file
