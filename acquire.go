@@ -51,7 +51,8 @@ func (m *Mutex) acquire(ctx context.Context, wait bool) (*Lease, error) {
 // whileOpen derives a context that ends with the client too.
 func (c *Client) whileOpen(parent context.Context) (context.Context, context.CancelFunc) {
 	if parent.Done() == nil {
-		return endless{Context: c.life, parent: parent}, func() {}
+		// The caller's context never ends by itself.
+		return bounded{Context: c.life, values: parent}, func() {}
 	}
 	ctx, cancel := context.WithCancelCause(parent)
 	stop := context.AfterFunc(c.life, func() { cancel(ErrClosed) })
@@ -59,21 +60,6 @@ func (c *Client) whileOpen(parent context.Context) (context.Context, context.Can
 		stop()
 		cancel(nil)
 	}
-}
-
-// endless is a context of a caller that never ends by itself, but with the
-// client.
-type endless struct {
-	context.Context // the client's life
-	parent          context.Context
-}
-
-// Value asks the client's life first, which knows its cause.
-func (e endless) Value(key any) any {
-	if v := e.Context.Value(key); v != nil {
-		return v
-	}
-	return e.parent.Value(key)
 }
 
 func (m *Mutex) obtain(ctx context.Context, wait bool) (driver.Grant, error) {

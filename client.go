@@ -51,6 +51,7 @@ type Client struct {
 	line     lineup.Lineup
 	schedule schedule
 	renewals renewals
+	attempts attempts
 	herald   herald
 
 	life    context.Context // ends when the client is closed

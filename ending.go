@@ -187,11 +187,12 @@ func (l *Lease) unanswered(err error) {
 
 // tell queues an event. The caller holds l.mu.
 func (l *Lease) tell(hook func(Event), level slog.Level, text string, err error) {
-	l.client.herald.tell(hook, level, text, func() Event {
-		return Event{
-			Name: l.grant.Name, Holder: l.grant.Holder, Token: l.grant.Token, Owner: l.settings.owner,
-			Wait: l.waited, Held: time.Since(l.granted), Remaining: l.term.left(), Err: err,
-		}
+	if l.client.herald.silent(hook) {
+		return
+	}
+	l.client.herald.tell(hook, level, text, Event{
+		Name: l.grant.Name, Holder: l.grant.Holder, Token: l.grant.Token, Owner: l.settings.owner,
+		Wait: l.waited, Held: time.Since(l.granted), Remaining: l.term.left(), Err: err,
 	})
 }
 

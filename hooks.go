@@ -55,12 +55,11 @@ type herald struct {
 	running bool
 }
 
+// silent reports whether there is nobody to tell.
+func (h *herald) silent(hook func(Event)) bool { return hook == nil && h.logger == nil }
+
 // tell queues one event. It does not block.
-func (h *herald) tell(hook func(Event), level slog.Level, text string, event func() Event) {
-	if hook == nil && h.logger == nil {
-		return
-	}
-	e := event()
+func (h *herald) tell(hook func(Event), level slog.Level, text string, e Event) {
 	h.post(func() {
 		if h.logger != nil {
 			h.log(level, text, e)

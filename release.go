@@ -33,7 +33,6 @@ func (l *Lease) Release(ctx context.Context) error {
 	if !first {
 		return nil
 	}
-	ctx = context.WithoutCancel(ctx)
 	if lost != nil {
 		return l.afterLoss(ctx, lost)
 	}
@@ -95,7 +94,7 @@ func (l *Lease) giveBack(ctx context.Context) error {
 			return nil // the attempt before was executed, only its answer was lost
 		case settled(err):
 			return err
-		case time.Until(deadline) < pause+releaseAttempt:
+		case time.Until(deadline) < pause+releaseAttempt+attemptsShare:
 			l.client.undoLater(grant, l.keep)
 			return unavailable(ofAttempt(err))
 		}

@@ -2,10 +2,10 @@ package fencehold
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/fencehold/fencehold/driver"
-	"github.com/fencehold/fencehold/internal/lazycontext"
 )
 
 // The limits of giving something back: for the caller of Release, for one
@@ -42,15 +42,51 @@ func (c *Client) undo(grant driver.Grant, keep func() time.Duration) {
 	})
 }
 
-// releaseOnce makes one attempt to end a grant.
+// releaseOnce makes one attempt to end a grant. The end of ctx is not that of
+// the attempt.
 func (c *Client) releaseOnce(ctx context.Context, grant driver.Grant, keep time.Duration) error {
-	lazy := lazycontext.New(ctx, forAttempt)
-	defer lazy.Release()
-	return c.backend.Release(lazy, grant, keep)
+	return c.backend.Release(bounded{Context: c.attempts.context(), values: ctx}, grant, keep)
 }
 
-func forAttempt(parent context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(parent, releaseAttempt)
+// attempts bound how long one attempt to release takes. Those that begin at
+// about the same time share a context: a timer of its own for each would be a
+// good part of what a release costs.
+type attempts struct {
+	latest atomic.Pointer[attempt]
+}
+
+type attempt struct {
+	ctx    context.Context
+	cancel context.CancelFunc // it ends by itself
+	until  time.Time          // no more attempts share it after that
+}
+
+// attemptsShare is for how long a context is shared.
+const attemptsShare = 100 * time.Millisecond
+
+func (a *attempts) context() context.Context {
+	now := time.Now()
+	if latest := a.latest.Load(); latest != nil && now.Before(latest.until) {
+		return latest.ctx
+	}
+	next := &attempt{until: now.Add(attemptsShare)}
+	next.ctx, next.cancel = context.WithTimeout(context.Background(), releaseAttempt+attemptsShare)
+	a.latest.Store(next)
+	return next.ctx
+}
+
+// bounded is a context with the values of another.
+type bounded struct {
+	context.Context
+	values context.Context
+}
+
+// Value asks the context first, so that those derived of it need no goroutine.
+func (b bounded) Value(key any) any {
+	if v := b.Context.Value(key); v != nil {
+		return v
+	}
+	return b.values.Value(key)
 }
 
 func nothing() time.Duration { return 0 }

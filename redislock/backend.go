@@ -31,7 +31,6 @@ type backend struct {
 
 	described atomic.Pointer[description]
 	timed     atomic.Pointer[times]
-	nonces    atomic.Uint64
 	lines     lines
 	gone      departed
 	losses    *ear // where losses are heard; in a line's ear outside of a Cluster
@@ -101,7 +100,7 @@ func (b *backend) TryAcquire(ctx context.Context, req driver.Request) (driver.Gr
 	sent := driver.Now()
 	a, err := b.grant(ctx, req.Name, req.Holder, Call{
 		Script: acquireScript, Keys: []string{k.lock, k.counter, k.line},
-		Args: []string{req.Holder, b.timesOf(req.TTL).ttl, b.describe(req), mode, b.keys.kin, k.tag},
+		Args: []string{req.Holder, b.timesOf(req.TTL).ttl, b.describe(req), mode, k.where},
 	})
 	switch {
 	case err != nil:
@@ -135,7 +134,7 @@ func (b *backend) renewal(grant driver.Grant, ttl time.Duration) Call {
 	k := b.keys.of(grant.Name)
 	return Call{
 		Script: renewScript, Keys: []string{k.lock},
-		Args: []string{grant.Holder, millis(ttl), b.keys.kin, k.tag},
+		Args: []string{grant.Holder, b.timesOf(ttl).ttl, k.where},
 	}
 }
 
@@ -194,18 +193,18 @@ func (b *backend) Release(ctx context.Context, grant driver.Grant, keep time.Dur
 
 func (b *backend) release(ctx context.Context, name, holder, entry string, keep time.Duration) (answer, error) {
 	k := b.keys.of(name)
-	stay, keptValue := "0", ""
-	if keep > 0 {
-		stay, keptValue = millis(keep), valueHead+driver.NewHolder()+":"
+	args := []string{holder, k.where}
+	switch {
+	case keep > 0:
+		args = append(args, millis(keep), valueHead+driver.NewHolder()+":", entry)
+	case entry != "":
+		args = append(args, "0", "", entry)
 	}
-	a, err := b.eval(ctx, Call{
-		Script: releaseScript, Keys: []string{k.lock, k.counter, k.line},
-		Args: []string{holder, b.keys.kin, k.tag, stay, keptValue, entry},
-	})
+	a, err := b.eval(ctx, Call{Script: releaseScript, Keys: []string{k.lock, k.counter, k.line}, Args: args})
 	if code(err) == "TRYAGAIN" && keep <= 0 {
 		// The keys of the name are on two nodes for now; this one is on one.
 		return b.eval(ctx, Call{
-			Script: releaseOneScript, Keys: []string{k.lock}, Args: []string{holder, b.keys.kin, k.tag},
+			Script: releaseOneScript, Keys: []string{k.lock}, Args: []string{holder},
 		})
 	}
 	return a, err

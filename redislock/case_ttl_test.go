@@ -54,10 +54,11 @@ func TestB24TTL(t *testing.T) {
 	}
 }
 
-// endless is a script that names the keys without an end.
+// endless is a script that names the keys without an end, but for the counter,
+// of which there is one.
 const endless = `local found = ''
 for _, key in ipairs(redis.call('KEYS', '*')) do
-  if redis.call('PTTL', key) == -1 then found = found .. key .. ' ' end
+  if key ~= 'lock:fh!c' and redis.call('PTTL', key) == -1 then found = found .. key .. ' ' end
 end
 return found`
 

@@ -106,23 +106,23 @@ type step struct {
 
 // steps are a short life of a lock for which somebody waits in vain.
 func (e *examination) steps(t trial) []step {
-	k, ttl, kin := t.keys, millis(trialTTL), e.kin()
+	k, ttl := t.keys, millis(trialTTL)
 	all := []string{k.lock, k.counter, k.line}
 	waiter := t.holder[1:] + "W"
 	channel := e.inbox(t)
 	return []step{
-		{"taking a lock", call(acquireScript, all, t.holder, ttl, "", "try", kin, k.tag), "G "},
-		{"waiting for a lock", call(acquireScript, all, waiter, ttl, "", "wait", kin, k.tag,
-			t.client, ttl, channel, ttl, "nonce", "last"), "W "},
-		{"a sign of life", call(pingScript, []string{t.life, k.counter}, channel, ttl, "nonce", k.tag), ""},
-		{"renewing a lock", call(renewScript, []string{k.lock}, t.holder, ttl, kin, k.tag), "G "},
+		{"taking a lock", call(acquireScript, all, t.holder, ttl, "", "try", k.where), "G "},
+		{"waiting for a lock", call(acquireScript, all, waiter, ttl, "", "wait", k.where,
+			strings.Join([]string{t.client, ttl, channel, ttl, "last"}, "\n")), "W "},
+		{"a sign of life", call(pingScript, []string{t.life, k.counter}, channel, ttl, k.tag), ""},
+		{"renewing a lock", call(renewScript, []string{k.lock}, t.holder, ttl, k.where), "G "},
 		{"inspecting a lock", call(inspectScript, []string{k.lock, k.line}, "10"), "s "},
-		{"leaving the line", call(releaseScript, all, waiter, kin, k.tag, "0", "",
+		{"leaving the line", call(releaseScript, all, waiter, k.where, "0", "",
 			waiter+" "+t.client+" "+ttl+" "), "N "},
-		{"revoking a lock", call(revokeScript, append(all[:3:3], t.word), t.holder, "", kin, k.tag,
+		{"revoking a lock", call(revokeScript, append(all[:3:3], t.word), t.holder, "", e.kin(), k.tag,
 			"why=trial", ttl, e.kin()+"l:", `"trial"`), "R"},
-		{"taking a lock again", call(acquireScript, all, waiter, ttl, "", "barge", kin, k.tag), "G "},
-		{"releasing a lock", call(releaseScript, all, waiter, kin, k.tag, "0", "", ""), "R"},
+		{"taking a lock again", call(acquireScript, all, waiter, ttl, "", "barge", k.where), "G "},
+		{"releasing a lock", call(releaseScript, all, waiter, k.where), "R"},
 	}
 }
 

@@ -12,6 +12,7 @@ const helper = "fh!"
 type keys struct {
 	lock, counter, line string
 	tag                 string // of the slot; empty outside of a Cluster
+	where               string // what scripts build helper keys of
 }
 
 // keyspace knows how keys are named.
@@ -20,11 +21,12 @@ type keyspace struct {
 	cluster bool
 	kin     string // what scripts build helper keys of
 	counter string // outside of a Cluster
+	where   string // outside of a Cluster
 }
 
 func newKeyspace(prefix string, cluster bool) keyspace {
 	k := keyspace{prefix: prefix, cluster: cluster, kin: prefix + helper}
-	k.counter = k.counterOf("")
+	k.counter, k.where = k.counterOf(""), k.whereOf("")
 	return k
 }
 
@@ -53,15 +55,19 @@ func (k keyspace) lockName(key string) (string, bool) {
 func (k keyspace) of(name string) keys {
 	lock := k.lockKey(name)
 	if !k.cluster {
-		return keys{lock: lock, counter: k.counter, line: k.prefix + helper + "q:" + name}
+		return keys{lock: lock, counter: k.counter, where: k.where, line: k.prefix + helper + "q:" + name}
 	}
 	tag := tagOf(slotOf(lock))
 	return keys{
 		lock: lock, tag: tag,
-		counter: k.counterOf(tag),
-		line:    k.prefix + helper + "q" + tag + ":" + name,
+		counter: k.counterOf(tag), where: k.whereOf(tag),
+		line: k.prefix + helper + "q" + tag + ":" + name,
 	}
 }
+
+// whereOf is what scripts build the helper keys of a slot of: a prefix has no
+// line breaks.
+func (k keyspace) whereOf(tag string) string { return k.kin + "\n" + tag }
 
 // counterOf is the counter of a slot, or of the server.
 func (k keyspace) counterOf(tag string) string { return k.prefix + helper + "c" + tag }

@@ -2,7 +2,6 @@ package redislock
 
 import (
 	"context"
-	"strconv"
 	"sync"
 	"time"
 
@@ -229,12 +228,9 @@ func (l *line) pingOnce(every time.Duration) {
 	sent := driver.Now()
 	text, err := l.b.conn.Eval(ctx, Call{
 		Script: pingScript, Keys: []string{l.b.keys.life(l.tag, l.b.client), l.b.keys.counterOf(l.tag)},
-		Args: []string{now.channel, millis(lifeOf(every)), l.b.nonce(), l.tag},
+		Args: []string{now.channel, millis(lifeOf(every)), l.tag},
 	})
 	if err == nil {
 		l.learn(sent, now.id, parsePing(text))
 	}
 }
-
-// nonce names a sign of life that is made anew: unlike any before of this client.
-func (b *backend) nonce() string { return strconv.FormatUint(b.nonces.Add(1), 36) }

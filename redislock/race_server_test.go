@@ -169,9 +169,8 @@ func TestRace21ClockJumpsBack(t *testing.T) {
 		t.Errorf("token %s after %s", got, ahead)
 	}
 	r.ordered(holder, next)
-	ms, _ := strconv.ParseInt(r.server.Do("PTTL", jobCounter), 10, 64)
-	if lasts := time.Duration(ms) * time.Millisecond; lasts < 30*24*time.Hour+30*time.Minute {
-		t.Errorf("the counter expires in %v, when the clock may not yet be past it", lasts)
+	if left := r.server.Do("PTTL", jobCounter); left != "-1" {
+		t.Errorf("the counter expires in %sms, when the clock may not yet be past it", left)
 	}
 }
 

@@ -26,8 +26,8 @@ type wait struct {
 	joined bool   // the server has said "waiting"
 	last   error  // what was heard last: who holds the lock, or why nothing is known
 
-	call chan struct{} // there is news
 	mu   sync.Mutex
+	call chan struct{} // there is news; made when the wait first rests
 	news news
 }
 
@@ -86,7 +86,6 @@ func (b *backend) Acquire(ctx context.Context, req driver.Request) (driver.Grant
 	}
 	w := &wait{
 		line: l, keys: k, req: req, meta: b.describe(req), times: b.timesOf(req.TTL), holder: req.Holder, ticket: "last",
-		call: make(chan struct{}, 1),
 	}
 	if ticket, ok := l.vacancies.take(req.Name); ok && !req.Barging {
 		w.ticket = ticket
@@ -136,8 +135,8 @@ func (w *wait) ask(ctx context.Context) (driver.Grant, time.Duration, error) {
 	a, err := b.grant(ctx, w.req.Name, w.holder, Call{
 		Script: acquireScript, Keys: []string{w.keys.lock, w.keys.counter, w.keys.line},
 		Args: []string{
-			w.holder, w.times.ttl, w.meta, mode, b.keys.kin, w.keys.tag,
-			b.client, w.times.grant, now.channel, w.times.life, b.nonce(), w.ticket,
+			w.holder, w.times.ttl, w.meta, mode, w.keys.where,
+			b.client + "\n" + w.times.grant + "\n" + now.channel + "\n" + w.times.life + "\n" + w.ticket,
 		},
 	})
 	switch {
@@ -190,12 +189,13 @@ func backoff() time.Duration { return 30*time.Millisecond + rand.N(40*time.Milli
 // rest sleeps until something is to be done: a grant was pushed, or it is time
 // to check.
 func (w *wait) rest(ctx context.Context, pause time.Duration) (driver.Grant, error) {
+	call := w.listen()
 	due := time.Now().Add(pause)
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	for {
 		select {
-		case <-w.call:
+		case <-call:
 			n := w.read()
 			switch {
 			case n.push != nil:
@@ -276,14 +276,28 @@ func (w *wait) bears(err error, waited time.Duration) bool {
 	return w.line.b.awaits(err, waited)
 }
 
+// listen returns the channel that news are called out on. What came before that
+// is called out at once.
+func (w *wait) listen() <-chan struct{} {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.call == nil {
+		w.call = make(chan struct{}, 1)
+		if w.news != (news{}) {
+			w.call <- struct{}{}
+		}
+	}
+	return w.call
+}
+
 // tell adds to the news.
 func (w *wait) tell(add func(*news)) {
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	add(&w.news)
-	w.mu.Unlock()
 	select {
 	case w.call <- struct{}{}:
-	default: // it has been called, and has not yet read
+	default: // nobody rests yet, or has been called and not yet read
 	}
 }
 

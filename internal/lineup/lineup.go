@@ -4,7 +4,6 @@ package lineup
 import (
 	"context"
 	"hash/maphash"
-	"slices"
 	"sync"
 )
 
@@ -18,8 +17,11 @@ type Lineup struct {
 // their own would else meet at one mutex.
 type shard struct {
 	mu    sync.Mutex
-	lines map[string][]*Place
+	lines map[string]line
 }
+
+// line is a list of places; most lines have one.
+type line struct{ first, last *Place }
 
 var seed = maphash.MakeSeed()
 
@@ -31,6 +33,7 @@ func (l *Lineup) shard(name string) *shard {
 type Place struct {
 	name string
 	turn chan struct{} // nil if the line was empty
+	next *Place        // who stands behind
 }
 
 // Join takes the last place of the line for name.
@@ -39,13 +42,18 @@ func (l *Lineup) Join(name string) *Place {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.lines == nil {
-		u.lines = map[string][]*Place{}
+		u.lines = map[string]line{}
 	}
 	p := &Place{name: name}
-	if len(u.lines[name]) > 0 {
+	places := u.lines[name]
+	if places.last == nil {
+		places.first = p
+	} else {
 		p.turn = make(chan struct{})
+		places.last.next = p
 	}
-	u.lines[name] = append(u.lines[name], p)
+	places.last = p
+	u.lines[name] = places
 	return p
 }
 
@@ -68,15 +76,30 @@ func (l *Lineup) Leave(p *Place) {
 	u := l.shard(p.name)
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	line := u.lines[p.name]
-	i := slices.Index(line, p)
-	line = slices.Delete(line, i, i+1)
-	if len(line) == 0 {
-		delete(u.lines, p.name)
+	places := u.lines[p.name]
+	if places.first == p {
+		u.advance(places)
 		return
 	}
-	u.lines[p.name] = line
-	if i == 0 {
-		close(line[0].turn)
+	before := places.first
+	for before.next != p {
+		before = before.next
 	}
+	before.next = p.next
+	if places.last == p {
+		places.last = before
+		u.lines[p.name] = places
+	}
+}
+
+// advance calls up who stands behind the front of a line, which leaves.
+func (s *shard) advance(places line) {
+	left := places.first
+	if left.next == nil {
+		delete(s.lines, left.name)
+		return
+	}
+	places.first = left.next
+	s.lines[left.name] = places
+	close(places.first.turn)
 }

@@ -1,19 +1,19 @@
 -- acquire: takes the lock, or joins the line for it.
 -- KEYS: 1 lock, 2 counter, 3 line
--- ARGV: 1 holder, 2 TTL in ms, 3 meta, 4 mode (try, barge, wait, check), 5 KIN, 6 TAG;
---       to wait or check also: 7 client, 8 GTTL in ms, 9 channel, 10 life in ms,
---       11 nonce, 12 ticket: a number, 'last' or 'first'
+-- ARGV: 1 holder, 2 TTL in ms, 3 meta, 4 mode (try, barge, wait, check), 5 WHERE;
+--       to wait or check also 6, lines of: client, GTTL in ms, channel, life in
+--       ms, ticket (a number, 'last' or 'first')
 -- Answers: G TOKEN RANGE TTL           granted
 --          B KIND TTL VALUE            busy; KIND is s for a string, or a type
 --          W COUNTER TTL RANK TICKET INCARNATION SUBSCRIBERS KIND VALUE
 --          U                           not in line, and nothing is held
-local holder, ttl, meta, mode, kin, tag = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+local holder, ttl, meta, mode = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
 --include mint
 
 -- Most often the lock is free and nobody waits for it.
-if mode ~= 'check' and redis.pcall('GET', KEYS[1]) == false
-    and (mode == 'barge' or redis.call('EXISTS', KEYS[3]) == 0) then
+if mode == 'barge' and redis.call('EXISTS', KEYS[1]) == 0
+    or mode ~= 'check' and redis.call('EXISTS', KEYS[1], KEYS[3]) == 0 then
   local token, refused = mint(KEYS[2])
   if not token then
     return refused
@@ -27,8 +27,13 @@ end
 --include line
 --include life
 
+local kin, tag = place(ARGV[5])
+local client, gttl, channel, life, ticket
+if ARGV[6] then
+  client, gttl, channel, life, ticket = string.match(ARGV[6], '^(.*)\n(.*)\n(.*)\n(.*)\n(.*)$')
+end
 local waits = mode == 'wait' or mode == 'check'
-local entry = waits and holder .. ' ' .. ARGV[7] .. ' ' .. ARGV[8] .. ' ' .. meta
+local entry = waits and holder .. ' ' .. client .. ' ' .. gttl .. ' ' .. meta
 
 local value, kind = current(KEYS[1])
 if is_mine(value, holder) then
@@ -43,8 +48,8 @@ if is_mine(value, holder) then
   return 'G ' .. token .. ' ' .. range .. ' ' .. left
 end
 
-local ticket = mode == 'check' and redis.call('ZSCORE', KEYS[3], entry)
-if mode == 'check' and not ticket then
+local stands = mode == 'check' and redis.call('ZSCORE', KEYS[3], entry)
+if mode == 'check' and not stands then
   return 'U'
 end
 
@@ -73,9 +78,10 @@ if not waits then
 end
 
 -- The sign of life comes first: an entry without one is dropped.
-local incarnation = refresh(kin .. 'p' .. tag .. ':' .. ARGV[7], ARGV[9], ARGV[10], ARGV[11])
-if not ticket then
-  ticket = ARGV[12]
+local incarnation = refresh(kin .. 'p' .. tag .. ':' .. client, channel, life)
+if stands then
+  ticket = stands
+else
   if ticket == 'last' or ticket == 'first' then
     local time = redis.call('TIME')
     local us = time[1] * 1000000 + time[2]
@@ -96,10 +102,10 @@ if kind or string.sub(value, 1, 4) ~= 'fh1:' then
   drop_dead(KEYS[3], kin, tag)
 end
 -- The line lives as long as the holder may, and is never cut short.
-local lasting = math.max(left, 0) + ARGV[10] + 60000
+local lasting = math.max(left, 0) + life + 60000
 if redis.call('PTTL', KEYS[3]) < lasting then
   redis.call('PEXPIRE', KEYS[3], lasting)
 end
 return 'W ' .. (redis.call('GET', KEYS[2]) or '-') .. ' ' .. left .. ' ' .. redis.call('ZRANK', KEYS[3], entry)
-  .. ' ' .. string.format('%.0f', tonumber(ticket)) .. ' ' .. incarnation .. ' ' .. subscribers(ARGV[9], tag)
+  .. ' ' .. string.format('%.0f', tonumber(ticket)) .. ' ' .. incarnation .. ' ' .. subscribers(channel, tag)
   .. ' ' .. (kind or 's') .. ' ' .. shown(value)

@@ -1,13 +1,14 @@
 -- release: ends a grant and hands the lock on; also leaves the line.
 -- KEYS: 1 lock, 2 counter, 3 line
--- ARGV: 1 holder, 2 KIN, 3 TAG, 4 how long to keep the lock taken in ms, or 0,
---       5 the value to keep it under, 6 the entry to remove, or empty
+-- ARGV: 1 holder, 2 WHERE; for more than a release also: 3 how long to keep the
+--       lock taken in ms, or 0, 4 the value to keep it under, 5 the entry to
+--       remove, or empty
 -- Answers: R            released
 --          N WORD VALUE not the holder's; WORD says how it was revoked, or is -
-local holder, kin, tag, keep = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local holder = ARGV[1]
 
 -- Most often the lock is the holder's and nobody waits for it.
-if keep == 0 and ARGV[6] == '' and redis.call('EXISTS', KEYS[3]) == 0 then
+if #ARGV == 2 and redis.call('EXISTS', KEYS[3]) == 0 then
   local head = 'fh1:' .. holder .. ':'
   local value = redis.pcall('GET', KEYS[1])
   if type(value) == 'string' and string.sub(value, 1, #head) == head then
@@ -21,10 +22,12 @@ end
 --include mint
 --include line
 
+local kin, tag = place(ARGV[2])
+local keep, entry = tonumber(ARGV[3] or '0'), ARGV[5] or ''
 local front = false
-if ARGV[6] ~= '' then
-  front = redis.call('ZRANK', KEYS[3], ARGV[6]) == 0
-  redis.call('ZREM', KEYS[3], ARGV[6])
+if entry ~= '' then
+  front = redis.call('ZRANK', KEYS[3], entry) == 0
+  redis.call('ZREM', KEYS[3], entry)
 end
 local value, kind = current(KEYS[1])
 if not is_mine(value, holder) then
@@ -36,11 +39,11 @@ if not is_mine(value, holder) then
 end
 if keep > 0 then
   local token, meta = string.match(value, '^fh1:[^:]+:(%d+):%d+:(.*)$')
-  local kept = redis.pcall('SET', KEYS[1], ARGV[5] .. token .. ':1:k=1&' .. meta, 'PX', ARGV[4])
+  local kept = redis.pcall('SET', KEYS[1], ARGV[4] .. token .. ':1:k=1&' .. meta, 'PX', ARGV[3])
   if kept.err then
-    redis.call('PEXPIRE', KEYS[1], ARGV[4])
+    redis.call('PEXPIRE', KEYS[1], ARGV[3])
   end
-  tell_front(redis.call('ZRANGE', KEYS[3], '0', '7'), 1, kin, tag, ARGV[4])
+  tell_front(redis.call('ZRANGE', KEYS[3], '0', '7'), 1, kin, tag, ARGV[3])
   return 'R'
 end
 give_up(KEYS[1], value, KEYS[2], KEYS[3], kin, tag)

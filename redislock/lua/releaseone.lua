@@ -1,6 +1,6 @@
 -- releaseone: ends a grant on its one key, while the slot of the others moves.
 -- KEYS: 1 lock
--- ARGV: 1 holder, 2 KIN, 3 TAG
+-- ARGV: 1 holder
 -- Answers: R, or N - VALUE
 --include value
 

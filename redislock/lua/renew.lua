@@ -1,12 +1,13 @@
 -- renew: lets a grant live on, and never shorter.
 -- KEYS: 1 lock
--- ARGV: 1 holder, 2 TTL in ms, 3 KIN, 4 TAG
+-- ARGV: 1 holder, 2 TTL in ms, 3 WHERE
 -- Answers: G TOKEN RANGE TTL, or N WORD VALUE
 --include value
 
 local value, kind = current(KEYS[1])
 if not is_mine(value, ARGV[1]) then
-  return 'N ' .. word_for(ARGV[3], ARGV[4], ARGV[1]) .. ' ' .. (kind or shown(value))
+  local kin, tag = place(ARGV[3])
+  return 'N ' .. word_for(kin, tag, ARGV[1]) .. ' ' .. (kind or shown(value))
 end
 local ttl = ARGV[2]
 local left = redis.call('PTTL', KEYS[1])

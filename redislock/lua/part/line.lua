@@ -1,6 +1,3 @@
--- Helper keys are KIN .. letter .. TAG .. ':' .. id; TAG is empty outside of a
--- Cluster.
-
 local function value_of(holder, token, meta)
   return 'fh1:' .. holder .. ':' .. token .. ':1:' .. meta
 end

@@ -1,10 +1,10 @@
 -- The next token: above all before, and of the server's clock; then an error of
--- the service if there is none, and the time in ms. The counter may expire a
--- month after the clock has passed it.
+-- the service if there is none, and the time in ms. There is one counter per
+-- server, or slot, so it need not expire.
 local function mint(counter)
   local time = redis.call('TIME')
   local token = time[1] .. string.sub('00000' .. time[2], -6)
-  local last = redis.pcall('SET', counter, token, 'PX', '2592000000', 'GET')
+  local last = redis.pcall('SET', counter, token, 'GET')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
   if not last then
     return token, nil, now
@@ -15,14 +15,13 @@ local function mint(counter)
   if #last < #token or #last == #token and last < token then
     return token, nil, now
   end
-  -- The clock is behind the counter, which has to last until it has caught up.
+  -- The clock is behind the counter.
   local ahead = tonumber(last) + 1
   if ahead > 9007199254740991 then
     redis.call('SET', counter, last)
     error('the token counter has reached 2^53-1')
   end
   token = string.format('%.0f', ahead)
-  local lasts = 2592000000 + (ahead - time[1] * 1000000 - time[2]) / 1000
-  redis.call('SET', counter, token, 'PX', string.format('%.0f', lasts))
+  redis.call('SET', counter, token)
   return token, nil, now
 end

@@ -1,3 +1,9 @@
+-- WHERE is two lines, KIN and TAG: helper keys are KIN .. letter .. TAG .. ':' ..
+-- id, and TAG is empty outside of a Cluster.
+local function place(where)
+  return string.match(where, '^(.*)\n(.*)$')
+end
+
 -- The value of the lock, or false; and the type of a key that is no string.
 local function current(lock)
   local value = redis.pcall('GET', lock)
