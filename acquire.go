@@ -258,8 +258,31 @@ func (m *Mutex) accept(ctx context.Context, grant driver.Grant, asked time.Time)
 		c.undo(grant, nothing)
 		return nil, unavailable(fmt.Errorf("granted with token %v, which is not one", grant.Token))
 	}
+	grant, err := m.lengthen(ctx, grant)
+	if err != nil {
+		c.undo(grant, nothing)
+		return nil, err
+	}
 	l := newLease(c, m.settings, grant, asked)
 	c.schedule.add(l)
 	l.tellAcquired()
 	return l, nil
+}
+
+// lengthen gives a grant its whole TTL if nobody else will: a service may hand
+// a waiter a short grant, for the case that it has died, and count on its
+// renewal.
+func (m *Mutex) lengthen(ctx context.Context, grant driver.Grant) (driver.Grant, error) {
+	s := m.settings
+	if grant.Pinned || grant.TTL >= s.ttl || !s.noRenewal && !s.detached {
+		return grant, nil
+	}
+	renewed, err := m.client.backend.Renew(ctx, grant, s.ttl)
+	switch {
+	case errors.Is(err, ErrLost):
+		return grant, unavailable(fmt.Errorf("granted, and gone before it could be lengthened: %v", err)) //nolint:errorlint // no lease was lost
+	case err != nil:
+		return grant, m.explain(ctx, err)
+	}
+	return renewed, nil
 }

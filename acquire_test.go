@@ -406,3 +406,49 @@ func TestBargingIntoALine(t *testing.T) {
 		}
 	})
 }
+
+// shortGrants hands out grants that are to be renewed at once.
+type shortGrants struct{ driver.Backend }
+
+func (s shortGrants) TryAcquire(ctx context.Context, req driver.Request) (driver.Grant, error) {
+	req.TTL = time.Second
+	return s.Backend.TryAcquire(ctx, req)
+}
+
+// A short grant gets its whole TTL from the first renewal, and at once where
+// nothing renews it.
+func TestShortGrantIsLengthened(t *testing.T) {
+	for name, opts := range map[string][]fencehold.Option{
+		"renewed": nil, "not renewed": {fencehold.WithoutRenewal()}, "detached": {fencehold.WithDetached()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, server *memlock.Server) {
+				client := newClientOn(t, shortGrants{server.Backend()}, fencehold.WithTTL(30*time.Second))
+				lease := acquire(t, client, "job", opts...)
+				if name != "renewed" && lease.TTL() != 30*time.Second {
+					t.Errorf("TTL %v", lease.TTL())
+				}
+				time.Sleep(5 * time.Second)
+				if !lease.Valid() {
+					t.Errorf("after 5s: %v", lease.Err())
+				}
+			})
+		})
+	}
+}
+
+// A short grant that cannot be lengthened is given back.
+func TestShortGrantThatCannotBeLengthened(t *testing.T) {
+	bubble(t, func(t *testing.T, server *memlock.Server) {
+		server.Script(on("renew", memlock.Fault{Err: errors.New("out of order")}))
+		client := newClientOn(t, shortGrants{server.Backend()}, fencehold.WithoutRenewal())
+		_, err := client.Mutex("job").Acquire(t.Context())
+		if !errors.Is(err, fencehold.ErrUnavailable) {
+			t.Errorf("error %v", err)
+		}
+		synctest.Wait()
+		if _, err := newClient(t, server).Mutex("job").TryAcquire(t.Context()); err != nil {
+			t.Errorf("left behind: %v", err)
+		}
+	})
+}

@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 var queueTests = []test{
 	{name: "WaiterWakes", run: testWaiterWakes},
+	{name: "WaitedGrantHasItsTTL", run: testWaitedGrant},
 	{name: "FirstComeFirstServed", needs: driver.FairQueue, run: testOrder},
 	{name: "FirstComeFirstServedInOneClient", run: testLocalOrder},
 	{name: "B41NobodyStarves", run: testNobodyStarves},
@@ -32,6 +34,29 @@ func testWaiterWakes(t *testing.T, s *suite) {
 		})
 		next := acquire(t, waiter, lock)
 		within(t, "hand-over", time.Since(<-released), 100*time.Millisecond)
+		release(t, next)
+	}
+}
+
+// A lock that was waited for lasts as long as one that was free, also if nothing
+// renews it.
+func testWaitedGrant(t *testing.T, s *suite) {
+	const ttl = 10 * time.Second
+	for _, opt := range []fencehold.Option{fencehold.WithoutRenewal(), fencehold.WithDetached()} {
+		holder, waiter, lock := s.client(t), s.client(t, fencehold.WithTTL(max(ttl, s.info.MinTTL))), name(t)
+		lease := acquire(t, holder, lock)
+		time.AfterFunc(50*time.Millisecond, func() { _ = lease.Release(context.Background()) })
+		next, err := waiter.Mutex(lock, opt).Acquire(bounded(t))
+		if errors.Is(err, errors.ErrUnsupported) {
+			_ = lease.Release(context.Background())
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left := time.Until(next.Expires()); left < ttl-ttl/10 || next.TTL() < ttl {
+			t.Errorf("%v left of a TTL of %v, asked for %v", left, next.TTL(), ttl)
+		}
 		release(t, next)
 	}
 }

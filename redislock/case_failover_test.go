@@ -89,7 +89,14 @@ func TestB46RolesAreSwapped(t *testing.T) {
 	set := testcluster.StartSentinel(t, 1, 3)
 	lease := acquire(t, openClient(t, set.URL(), fencehold.WithTTL(5*time.Second)), "job")
 	old := set.Primary()
-	old.Do("WAIT", "1", "5000")
+	eventually(t, "the replica has the lock", func() bool {
+		for _, server := range set.Servers() {
+			if exists(server, "lock:job") != "1" {
+				return false
+			}
+		}
+		return true
+	})
 	other := openClient(t, set.URL(), fencehold.WithTTL(5*time.Second))
 	set.Failover()
 	swapped := time.Now()

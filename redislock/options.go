@@ -24,8 +24,9 @@ type Options struct {
 	// NoPrefix asks for keys without a prefix, for use with other libraries.
 	NoPrefix bool
 	// MinReplicas is how many replicas have to confirm each grant and each
-	// renewal, 0 to 16; what they have not confirmed in time is undone. By
-	// default none: a failover can lose a grant.
+	// renewal, 0 to 16; a grant that they have not confirmed in time is undone,
+	// and such a renewal does not count. By default none: a failover can lose a
+	// grant.
 	MinReplicas int
 	// ReplicaTimeout is how long to wait for them, by default 1 second.
 	ReplicaTimeout time.Duration

@@ -271,7 +271,7 @@ func (w *wait) entry() string {
 // failover.
 func (w *wait) bears(err error, waited time.Duration) bool {
 	if w.joined {
-		return passes(err) || code(err) == "OOM" || code(err) == "MISCONF"
+		return passes(err) || code(err) == "OOM" || code(err) == "MISCONF" || errors.Is(err, errUnconfirmed)
 	}
 	return w.line.b.awaits(err, waited)
 }

@@ -35,7 +35,7 @@ const (
 	dialLimit    = 5 * time.Second       // for the proxy to reach its target
 	shutdownWait = "2"                   // seconds that a stopping server waits for its replicas
 	nodeTimeout  = "2000"                // milliseconds of silence after which nodes of a Cluster suspect one
-	downAfter = "2000"                // the same for Sentinel
+	downAfter    = "2000"                // the same for Sentinel
 	failoverTime = "2000"                // milliseconds after which Sentinel gives up a failover
 )
 

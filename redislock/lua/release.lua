@@ -31,9 +31,9 @@ if entry ~= '' then
 end
 local value, kind = current(KEYS[1])
 if not is_mine(value, holder) then
-  -- Whoever is in front now may have to watch more closely than before.
-  if front then
-    tell_front(redis.call('ZRANGE', KEYS[3], '0', '7'), 1, kin, tag, redis.call('PTTL', KEYS[1]))
+  -- Whoever is in front now has to look after a stranger, and at once.
+  if front and (kind or value and string.sub(value, 1, 4) ~= 'fh1:') then
+    tell_front(redis.call('ZRANGE', KEYS[3], '0', '7'), 1, kin, tag, '-1')
   end
   return 'N ' .. word_for(kin, tag, holder) .. ' ' .. (kind or shown(value))
 end

@@ -50,7 +50,7 @@ func (r *reading) readHosts(list string) (err error) {
 		return refuse("host", "missing: want a URL such as redis://HOST")
 	case r.scheme.mode == Single && strings.Contains(list, ","):
 		return refuse("hosts", "this scheme takes one: with several use redis+cluster:// for the nodes of a cluster, "+
-			"redis+sentinel:// for Sentinels (with TLS rediss+...), or redlock:// for independent servers")
+			"redis+sentinel:// for Sentinels (with TLS rediss+...)")
 	}
 	r.url.Addrs, err = parseHosts(list, r.scheme.defaultPort())
 	return err

@@ -41,7 +41,6 @@ var refused = []struct{ raw, rule string }{
 	{"redis://u:" + encoded + "@", "host: missing"},
 	{"redis://a,b", "redis+cluster://"},
 	{"rediss://u:" + encoded + "@a,b/0", "redis+sentinel://"},
-	{"redis://a,b", "redlock://"},
 	{"redis+cluster://a,", "host 2 of 2: empty"},
 	{"redis+cluster://,a", "host 1 of 2: empty"},
 	{"redis+cluster://a,b,A:6379", "host 3 of 3: the same as host 1"},
