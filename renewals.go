@@ -109,6 +109,7 @@ func (r *renewals) renewBatch(due []*Lease) {
 	var leases []*Lease
 	var batch []*driver.Renewal
 	var waiting atomic.Int64
+	waiting.Store(1) // until all of them are in
 	for _, l := range due {
 		one, renewal, ok := l.send()
 		if !ok {
@@ -128,6 +129,9 @@ func (r *renewals) renewBatch(due []*Lease) {
 	}
 	if len(batch) == 0 {
 		return
+	}
+	if waiting.Add(-1) == 0 {
+		cancel()
 	}
 	r.batch.RenewBatch(ctx, batch)
 	for i, l := range leases {

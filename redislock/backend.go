@@ -182,6 +182,9 @@ func (b *backend) Release(ctx context.Context, grant driver.Grant, keep time.Dur
 		holder = left.holder
 	}
 	a, err := b.release(ctx, grant.Name, holder, left.entry, keep)
+	if waited && err == nil {
+		b.gone.released(grant.Holder)
+	}
 	switch {
 	case err != nil:
 		return err

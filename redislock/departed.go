@@ -11,35 +11,58 @@ import (
 type departed struct {
 	some  atomic.Bool // most releases are of grants that nobody gave up
 	mu    sync.Mutex
-	waits map[string]departure // by the holder id that the wait began with
+	waits map[string]*departure // by the holder id that the wait began with
+	last  map[string]*departure // by the one it had last
+	prune int                   // drop what has had its time from this many on
 }
 
 // departure is what is left of a wait.
 type departure struct {
 	name   string
+	first  string // the holder id that the wait began with
 	holder string // the last one
 	entry  string // what may stand in line
 	until  time.Time
+	taken  bool // a grant that came afterwards is being returned
 }
 
-// pruneAbove is from how many on those that have had their time are dropped.
-const pruneAbove = 64
+// A departure is remembered for as long as its grant could last, and a while
+// longer once it was released: a request that is still under way may come then.
+const (
+	minPrune      = 64
+	departedLasts = time.Minute
+)
 
-func (d *departed) add(first string, left departure) {
+func (d *departed) add(left departure) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.waits == nil {
-		d.waits = map[string]departure{}
+		d.waits, d.last, d.prune = map[string]*departure{}, map[string]*departure{}, minPrune
 	}
-	if now := time.Now(); len(d.waits) >= pruneAbove {
-		for holder, old := range d.waits {
-			if now.After(old.until) {
-				delete(d.waits, holder)
-			}
+	if len(d.waits) >= d.prune {
+		d.dropOld()
+	}
+	d.forget(left.first)
+	d.waits[left.first], d.last[left.holder] = &left, &left
+	d.some.Store(true)
+}
+
+// dropOld costs as much as there are, and so is done when they have doubled.
+func (d *departed) dropOld() {
+	now := time.Now()
+	for first, old := range d.waits {
+		if now.After(old.until) {
+			d.forget(first)
 		}
 	}
-	d.waits[first] = left
-	d.some.Store(true)
+	d.prune = max(minPrune, 2*len(d.waits))
+}
+
+func (d *departed) forget(first string) {
+	if old := d.waits[first]; old != nil {
+		delete(d.waits, first)
+		delete(d.last, old.holder)
+	}
 }
 
 // find returns the wait that began with a holder id.
@@ -49,18 +72,46 @@ func (d *departed) find(first string) (departure, bool) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	left, ok := d.waits[first]
-	return left, ok
-}
-
-// holding returns the wait that ended with a holder id.
-func (d *departed) holding(holder string) (departure, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, left := range d.waits {
-		if left.holder == holder {
-			return left, true
-		}
+	if left := d.waits[first]; left != nil {
+		return *left, true
 	}
 	return departure{}, false
+}
+
+// released says that the wait that began with a holder id has left the line.
+func (d *departed) released(first string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if left := d.waits[first]; left != nil {
+		left.until = time.Now().Add(departedLasts)
+	}
+}
+
+// claim returns the wait that had a holder id last, for its grant to be
+// returned: from then on no repeated attempt can take the wait up again.
+func (d *departed) claim(holder string) (departure, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	left := d.last[holder]
+	if left == nil {
+		return departure{}, false
+	}
+	left.taken = true
+	return *left, true
+}
+
+// resume takes a wait up again that a repeated attempt goes on with, and
+// returns its holder id: "" if there is none, or its grant is being returned.
+func (d *departed) resume(first string) (holder string) {
+	if !d.some.Load() {
+		return ""
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	left := d.waits[first]
+	if left == nil || left.taken {
+		return ""
+	}
+	d.forget(first)
+	return left.holder
 }

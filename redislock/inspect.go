@@ -38,7 +38,7 @@ func (b *backend) List(ctx context.Context, prefix string) iter.Seq2[driver.Hold
 			yield(driver.Holding{}, err)
 			return
 		}
-		pattern := globEscape.Replace(b.keys.prefix+prefix) + "*"
+		pattern := globEscape.Replace(b.keys.lockKey(prefix)) + "*"
 		shown := map[string]bool{} // SCAN may return a key twice
 		err := b.conn.Primaries(ctx, func(_ string, do Do) error {
 			return scan(ctx, do, pattern, func(found []string) error {

@@ -135,7 +135,7 @@ func (l *line) deliver(p push) {
 		w.granted(p)
 		return
 	}
-	if left, ok := l.b.gone.holding(p.holder); ok {
+	if left, ok := l.b.gone.claim(p.holder); ok {
 		l.b.work.Go(func() {
 			ctx, cancel := context.WithTimeout(l.b.life, time.Second)
 			defer cancel()

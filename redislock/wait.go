@@ -71,27 +71,53 @@ func (b *backend) Acquire(ctx context.Context, req driver.Request) (driver.Grant
 	k := b.keys.of(req.Name)
 	l := b.lines.get(k.tag)
 	defer b.lines.put(l)
-	if !l.ear.epoch().stands {
-		// Whoever finds the lock free needs no inbox.
-		grant, err := b.patiently(ctx, req)
-		if !errors.Is(err, fencehold.ErrHeld) {
-			return grant, err
-		}
-		switch denied := l.ear.await(ctx); {
-		case ctx.Err() != nil:
-			return driver.Grant{}, ended(ctx, err)
-		case denied != nil:
-			return b.poll(ctx, req, err)
-		}
-	}
-	w := &wait{
-		line: l, keys: k, req: req, meta: b.describe(req), times: b.timesOf(req.TTL), holder: req.Holder, ticket: "last",
-	}
+	w := &wait{line: l, keys: k, req: req, meta: b.describe(req), times: b.timesOf(req.TTL), ticket: "last"}
+	w.holder = b.holderFor(req)
 	if ticket, ok := l.vacancies.take(req.Name); ok && !req.Barging {
 		w.ticket = ticket
 	}
 	if req.Barging {
 		w.ticket = "first"
+	}
+	grant, err := w.begin(ctx)
+	if err != nil {
+		w.depart()
+	}
+	return grant, err
+}
+
+// holderFor is the holder id of a wait: that of the request, or where the
+// request is a repeated one, what the wait had come to. If the grant of that is
+// being returned, a new one.
+func (b *backend) holderFor(req driver.Request) string {
+	if _, repeated := b.gone.find(req.Holder); !repeated {
+		return req.Holder
+	}
+	if holder := b.gone.resume(req.Holder); holder != "" {
+		return holder
+	}
+	return driver.NewHolder()
+}
+
+// begin listens before it waits; but whoever finds the lock free needs no
+// inbox.
+func (w *wait) begin(ctx context.Context) (driver.Grant, error) {
+	b := w.line.b
+	req := w.req
+	req.Holder = w.holder
+	for limit := maxDeaf; !w.line.ear.epoch().stands; limit = maxPoll {
+		grant, err := b.patiently(ctx, req)
+		if !errors.Is(err, fencehold.ErrHeld) {
+			return grant, err
+		}
+		// As long as nobody lets us listen, waiting is polling.
+		denied := w.line.ear.await(ctx, limit)
+		if ctx.Err() != nil {
+			return driver.Grant{}, ended(ctx, err)
+		}
+		if denied != nil {
+			return b.poll(ctx, req, err)
+		}
 	}
 	return w.run(ctx)
 }
@@ -107,9 +133,8 @@ func (w *wait) run(ctx context.Context) (driver.Grant, error) {
 		case err == nil:
 			return grant, nil
 		case ctx.Err() != nil:
-			return w.depart(ctx)
+			return driver.Grant{}, ended(ctx, w.last)
 		case !errors.Is(err, errWaiting) && !w.bears(err, time.Since(began)):
-			_, _ = w.depart(ctx)
 			return driver.Grant{}, err
 		}
 		grant, err = w.rest(ctx, pause)
@@ -212,7 +237,7 @@ func (w *wait) rest(ctx context.Context, pause time.Duration) (driver.Grant, err
 		case <-timer.C:
 			return driver.Grant{}, errWaiting
 		case <-ctx.Done():
-			return w.depart(ctx)
+			return driver.Grant{}, ended(ctx, w.last)
 		case <-w.line.b.life.Done():
 			return driver.Grant{}, fencehold.ErrClosed
 		}
@@ -223,16 +248,18 @@ func (w *wait) rest(ctx context.Context, pause time.Duration) (driver.Grant, err
 // answered by a renewal: if the value is ours, the lock is.
 func (w *wait) take(ctx context.Context, p push) (driver.Grant, error) {
 	b := w.line.b
-	grant := driver.Grant{Name: w.req.Name, Holder: w.holder, Token: p.token, TTL: p.ttl}
+	// Whoever may publish may make the time longer than was asked for.
+	ttl := min(p.ttl, grantTTL(w.req.TTL))
+	grant := driver.Grant{Name: w.req.Name, Holder: w.holder, Token: p.token, TTL: ttl}
 	base, ok := w.line.trusted(p)
-	if ok && b.opts.MinReplicas == 0 && base.sent.Elapsed() < p.ttl/2 {
+	if ok && b.opts.MinReplicas == 0 && base.sent.Elapsed() < ttl/2 {
 		grant.Sent = base.sent
 		b.listenForLosses()
 		return grant, nil
 	}
 	grant, err := w.renew(ctx)
 	if err != nil && ctx.Err() != nil {
-		return w.depart(ctx)
+		return driver.Grant{}, ended(ctx, w.last)
 	}
 	return grant, err
 }
@@ -250,15 +277,15 @@ func (w *wait) renew(ctx context.Context) (driver.Grant, error) {
 }
 
 // depart gives the wait up. Package fencehold has it released, which takes it
-// out of the line; what is needed for that is left behind.
-func (w *wait) depart(ctx context.Context) (driver.Grant, error) {
-	w.line.b.gone.add(w.req.Holder, departure{
-		name: w.req.Name, holder: w.holder, entry: w.entry(), until: time.Now().Add(w.req.TTL + time.Minute),
+// out of the line, or repeats it; what is needed for that is left behind.
+func (w *wait) depart() {
+	w.line.b.gone.add(departure{
+		name: w.req.Name, first: w.req.Holder, holder: w.holder, entry: w.entry(),
+		until: time.Now().Add(w.req.TTL + departedLasts),
 	})
 	if w.joined && !w.req.Barging {
 		w.line.vacancies.leave(w.req.Name, w.ticket)
 	}
-	return driver.Grant{}, ended(ctx, w.last)
 }
 
 // entry is how the wait stands in line.

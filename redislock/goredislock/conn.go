@@ -65,8 +65,28 @@ func (c *conn) EvalMany(ctx context.Context, calls []redislock.Call) {
 	for i := range calls {
 		all[i] = &calls[i]
 	}
-	c.pipe(ctx, all, evalsha)
-	c.pipe(ctx, slices.DeleteFunc(all, func(call *redislock.Call) bool { return !isNoScript(call.Err) }), eval)
+	var pipes sync.WaitGroup
+	for _, calls := range c.byNode(ctx, all) {
+		pipes.Go(func() {
+			c.pipe(ctx, calls, evalsha)
+			c.pipe(ctx, slices.DeleteFunc(calls, func(call *redislock.Call) bool { return !isNoScript(call.Err) }), eval)
+		})
+	}
+	pipes.Wait()
+}
+
+// byNode puts together what one node answers: one that is silent must not take
+// the answers of the others along.
+func (c *conn) byNode(ctx context.Context, all []*redislock.Call) map[string][]*redislock.Call {
+	nodes := map[string][]*redislock.Call{}
+	for _, call := range all {
+		addr := ""
+		if client, err := c.primaryOf(ctx, call.Keys[0]); err == nil {
+			addr = client.Options().Addr
+		}
+		nodes[addr] = append(nodes[addr], call)
+	}
+	return nodes
 }
 
 // pipe runs scripts in one pipeline, in a Cluster one for each node.

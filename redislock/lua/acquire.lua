@@ -43,6 +43,9 @@ if is_mine(value, holder) then
   end
   local token, range = string.match(value, ':(%d+):(%d+):')
   local left = redis.call('PTTL', KEYS[1])
+  if left < 0 then
+    left = ttl -- somebody has taken its end away
+  end
   -- Written although nothing changes: WAIT confirms what its connection wrote.
   redis.call('PEXPIRE', KEYS[1], left)
   return 'G ' .. token .. ' ' .. range .. ' ' .. left
@@ -73,8 +76,9 @@ if not value and not kind then
 end
 
 local left = redis.call('PTTL', KEYS[1])
+local shown_left = string.format('%.0f', left)
 if not waits then
-  return 'B ' .. (kind or 's') .. ' ' .. left .. ' ' .. shown(value)
+  return 'B ' .. (kind or 's') .. ' ' .. shown_left .. ' ' .. shown(value)
 end
 
 -- The sign of life comes first: an entry without one is dropped.
@@ -102,10 +106,10 @@ if kind or string.sub(value, 1, 4) ~= 'fh1:' then
   drop_dead(KEYS[3], kin, tag)
 end
 -- The line lives as long as the holder may, and is never cut short.
-local lasting = math.max(left, 0) + life + 60000
+local lasting = math.min(math.max(left, 0), 1e14) + life + 60000
 if redis.call('PTTL', KEYS[3]) < lasting then
   redis.call('PEXPIRE', KEYS[3], lasting)
 end
-return 'W ' .. (redis.call('GET', KEYS[2]) or '-') .. ' ' .. left .. ' ' .. redis.call('ZRANK', KEYS[3], entry)
+return 'W ' .. (redis.call('GET', KEYS[2]) or '-') .. ' ' .. shown_left .. ' ' .. redis.call('ZRANK', KEYS[3], entry)
   .. ' ' .. string.format('%.0f', tonumber(ticket)) .. ' ' .. incarnation .. ' ' .. subscribers(channel, tag)
   .. ' ' .. (kind or 's') .. ' ' .. shown(value)

@@ -5,11 +5,14 @@ end
 -- The channel on which a waiter listens: nil without a sign of life, false if
 -- that cannot be read, as while the slot moves and it is gone ahead.
 local function inbox(kin, tag, client)
+  if not client then
+    return nil -- the entry is not one of ours, and is dropped
+  end
   local life = redis.pcall('GET', kin .. 'p' .. tag .. ':' .. client)
   if type(life) == 'table' then
     return false
   end
-  return life and string.match(life, ' (%S+)$') or nil
+  return life and string.match(life, '^%S+ (.+)$') or nil
 end
 
 -- Tells the first of some entries that can be reached that it is the front now,
@@ -34,8 +37,8 @@ local function drop_dead(line, kin, tag)
   end
 end
 
--- Tries the entries in order. Returns the winner, or false; and an error of
--- the service if there was no memory for a grant. FAR is until when, in ms, some
+-- Tries the entries in order. Returns the winner, or false; an error of the
+-- service if there was no memory for a grant; and how many of them stay. FAR is until when, in ms, some
 -- in the line may think that the lock is taken; nil if that is not known. Where
 -- it is beyond the grant, the front is told, and the value remembers it.
 local function hand_to(entries, lock, counter, line, kin, tag, far)
@@ -73,11 +76,12 @@ local function hand_to(entries, lock, counter, line, kin, tag, far)
   if #gone > 0 then
     redis.call('ZREM', line, unpack(gone))
   end
-  return false, refused
+  return false, refused, #entries - #gone
 end
 
 -- Hands the lock to the first in line who can be reached. Most often that is
--- the first of all, so only two are looked at before the rest is.
+-- the first of all, so only two are looked at before the others are, 128 at a
+-- time.
 local function hand_over(lock, counter, line, kin, tag, far)
   local entries = redis.call('ZRANGE', line, '0', '1')
   if #entries == 0 then
@@ -87,7 +91,16 @@ local function hand_over(lock, counter, line, kin, tag, far)
   if winner or refused then
     return winner, refused
   end
-  return hand_to(redis.call('ZRANGE', line, '0', '127'), lock, counter, line, kin, tag, far)
+  local first, stay = 0, 0
+  for _ = 1, 32 do
+    entries = redis.call('ZRANGE', line, first, first + 127)
+    winner, refused, stay = hand_to(entries, lock, counter, line, kin, tag, far)
+    if winner or refused or #entries < 128 then
+      return winner, refused
+    end
+    first = first + stay
+  end
+  return false
 end
 
 -- Until when, in ms, somebody in the line may think that the lock is taken.

@@ -19,7 +19,7 @@ local function mint(counter)
   local ahead = tonumber(last) + 1
   if ahead > 9007199254740991 then
     redis.call('SET', counter, last)
-    error('the token counter has reached 2^53-1')
+    return nil, redis.error_reply('ERR the token counter has reached 2^53-1')
   end
   token = string.format('%.0f', ahead)
   redis.call('SET', counter, token)

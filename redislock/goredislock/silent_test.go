@@ -1,0 +1,46 @@
+package goredislock_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/fencehold/fencehold"
+	"github.com/fencehold/fencehold/internal/testcluster"
+)
+
+// A node that falls silent takes its own leases along, and not those of other
+// nodes that are renewed with them.
+func TestSilentNode(t *testing.T) {
+	cluster := testcluster.StartCluster(t, 3, 0)
+	proxies := cluster.Proxies()
+	silent := cluster.Nodes()[2]
+	rdb := redis.NewClusterClient(&redis.ClusterOptions{
+		Addrs: []string{proxies[0].Addr(), proxies[1].Addr(), proxies[2].Addr()},
+	})
+	client := clientOn(t, backendOn(t, rdb, nil), fencehold.WithTTL(3*time.Second))
+	var there, elsewhere []*fencehold.Lease
+	for i := range 60 {
+		name := fmt.Sprint("n", i)
+		lease, err := client.Mutex(name).Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cluster.PrimaryOf("lock:"+name) == silent {
+			there = append(there, lease)
+		} else {
+			elsewhere = append(elsewhere, lease)
+		}
+	}
+	proxies[2].Cut()
+	for _, lease := range there {
+		<-lease.Done()
+	}
+	for _, lease := range elsewhere {
+		if !lease.Valid() {
+			t.Errorf("a lease on a healthy node was lost: %v", lease.Err())
+		}
+	}
+}
