@@ -16,6 +16,9 @@
 // Importing a backend's package makes its URLs known to [Open]:
 //
 //   - filelock (file://): all processes of one machine, no server needed;
+//   - redislock (redis:// and more): a Redis or Valkey server, a replicated set
+//     under Sentinel, or a Cluster; a module of its own. Package goredislock does
+//     the same by a go-redis client that the application has already;
 //   - memlock (mem://): one process, with faults at will, for tests.
 //
 // The URL says where the locks are; what the service can promise is in

@@ -55,6 +55,9 @@ func opener(rawURL string) (Opener, error) {
 	if pkg, ok := packages[scheme]; ok {
 		return nil, invalid("URL scheme %q: import github.com/fencehold/fencehold/%s to use it", scheme, pkg)
 	}
+	if near := meant(scheme); near != "" {
+		return nil, invalid("URL scheme %q is not known: is %q meant?", scheme, near)
+	}
 	return nil, invalid("URL scheme %q is not known: want one of %s", scheme, strings.Join(schemes(), ", "))
 }
 
@@ -65,4 +68,28 @@ func schemes() []string {
 	}
 	slices.Sort(names)
 	return names
+}
+
+// meant returns the scheme that name is a slip of, "" if there is none: one with
+// a byte too many, too few or wrong, or with two of them swapped.
+func meant(name string) string {
+	name = strings.ToLower(name)
+	for _, scheme := range schemes() {
+		if isSlip(name, scheme) {
+			return scheme
+		}
+	}
+	return ""
+}
+
+// isSlip compares what is left of two names without their common ends.
+func isSlip(a, b string) bool {
+	for a != "" && b != "" && a[0] == b[0] {
+		a, b = a[1:], b[1:]
+	}
+	for a != "" && b != "" && a[len(a)-1] == b[len(b)-1] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	swapped := len(a) == 2 && len(b) == 2 && a[0] == b[1] && a[1] == b[0]
+	return len(a) <= 1 && len(b) <= 1 || swapped
 }

@@ -9,7 +9,8 @@ import (
 type Info struct {
 	// Kind is the service's name in errors and logs, such as "redis".
 	Kind string
-	// URL opens the same service again, without the password.
+	// URL opens the same service again, without the password. It is empty for a
+	// client of the caller.
 	URL string
 	// Features are the promises that this service keeps.
 	Features Features

@@ -81,3 +81,35 @@ func mustShareSlot(t *testing.T, cluster *testcluster.Cluster, name string) {
 		}
 	}
 }
+
+// Whoever was pushed the lock in a Cluster is told at once when it is taken away,
+// long before the next renewal.
+func TestB80UnlockInAClusterIsPushed(t *testing.T) {
+	t.Parallel()
+	cluster := testcluster.StartCluster(t, 3, 0)
+	a := openClient(t, cluster.URL(), fencehold.WithTTL(limit))
+	lease := acquire(t, a, "job")
+	next := startAcquire(t, openClient(t, cluster.URL(), fencehold.WithTTL(limit)), "job")
+	awaitWaiters(t, a, "job", 1)
+	release(t, lease)
+	victim := next.lease(t)
+	// Of the first holder, and of the second.
+	eventually(t, "both listen for losses", func() bool { return len(channels(cluster, "lock:fh!l*")) == 2 })
+	if err := a.Unlock(bounded(t), "job", victim.Fence().Holder, "a test"); err != nil {
+		t.Fatal(err)
+	}
+	closes(t, "the victim is told", victim.Done(), 500*time.Millisecond)
+	mustBeLost(t, victim.Err(), fencehold.ReasonRevoked)
+	if !strings.Contains(victim.Err().Error(), "a test") {
+		t.Errorf("loss %q does not say why", victim.Err())
+	}
+}
+
+// channels are those at any node of a Cluster that match a pattern.
+func channels(cluster *testcluster.Cluster, pattern string) []string {
+	var found []string
+	for _, node := range cluster.Nodes() {
+		found = append(found, strings.Fields(node.Do("PUBSUB", "CHANNELS", pattern))...)
+	}
+	return found
+}

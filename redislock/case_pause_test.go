@@ -48,6 +48,10 @@ func TestB29FrozenHolder(t *testing.T) {
 	a.ask("done")
 	lease := next.lease(t)
 	within(t, "the next grant", time.Since(frozen), 1500*time.Millisecond)
+	const round = 5 * time.Millisecond // of the server's clock
+	if after := time.Since(lastBefore(t, p, "renew", time.Now())); after < time.Second-round {
+		t.Errorf("the next grant %v after the last renewal, of a TTL of 1s", after)
+	}
 	mustWrite(t, server, int64(lease.Token()), "B", "ok")
 	for time.Since(frozen) < 3*time.Second {
 		time.Sleep(10 * time.Millisecond) // the pause is the case

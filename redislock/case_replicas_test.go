@@ -1,10 +1,14 @@
 package redislock_test
 
 import (
+	"errors"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/fencehold/fencehold"
+	"github.com/fencehold/fencehold/driver"
 	"github.com/fencehold/fencehold/internal/testcluster"
 )
 
@@ -61,4 +65,59 @@ func TestMinReplicasWithoutOne(t *testing.T) {
 	replica.Resume()
 	release(t, acquire(t, a, "other"))
 	release(t, lease)
+}
+
+// The backend itself takes back a grant that no replica has, before it says so.
+func TestMinReplicasUndoesAGrant(t *testing.T) {
+	t.Parallel()
+	primary := testcluster.StartRedis(t)
+	replica := testcluster.StartReplica(t, primary)
+	backend := openBackend(t, primary.URL()+"?min_replicas=1&replica_timeout=200ms")
+	defer backend.Close()
+	replica.Pause()
+	defer replica.Resume()
+	req := driver.Request{Name: "job", Holder: driver.NewHolder(), Owner: "A", TTL: limit}
+	_, err := backend.TryAcquire(bounded(t), req)
+	if !errors.Is(err, driver.ErrRefused) || errors.Is(err, fencehold.ErrHeld) {
+		t.Errorf("error %v; want one that says that nothing was done", err)
+	}
+	if value := primary.Do("GET", "lock:job"); value != "" {
+		t.Errorf("the lock is %q", value)
+	}
+	if exists(primary, counterKey) != "1" {
+		t.Error("nothing was granted")
+	}
+}
+
+// A grant that is pushed counts when a renewal of its own was confirmed, and not
+// before.
+func TestMinReplicasPushedGrant(t *testing.T) {
+	r := newRace(t)
+	replica := testcluster.StartReplica(t, r.server)
+	holder := r.hold(r.direct())
+	proxy := r.proxy()
+	var renewals, asked atomic.Int32
+	proxy.OnRequest(func(request []byte) {
+		switch text := string(request); {
+		case strings.Contains(text, renewing):
+			renewals.Add(1)
+		case strings.Contains(text, joining), strings.Contains(text, checking):
+			asked.Add(1)
+		}
+	})
+	waiter := r.queue(r.at("redis://" + proxy.Addr() + "?min_replicas=1&replica_timeout=200ms"))[0]
+	replica.Pause()
+	before := asked.Load()
+	r.release(holder)
+	r.eventually(hang, "a renewal, and questions after it", func() bool {
+		return renewals.Load() > 0 && asked.Load() >= before+3
+	})
+	waiter.waits("no replica confirms anything")
+	replica.Resume()
+	lease := waiter.granted(hang, "the replica is back")
+	r.covered(lease)
+	if value := replica.Do("GET", jobKey); holderOf(value) != lease.Fence().Holder {
+		t.Errorf("the replica has %q", value)
+	}
+	r.ordered(holder, lease)
 }

@@ -109,6 +109,8 @@ func useAllRights(t *testing.T, url, replicas string, servers ...*testcluster.Re
 	mustBeLost(t, got.Err(), fencehold.ReasonRevoked)
 	release(t, second)
 	useOptions(t, a)
+	a.Close()
+	b.Close()
 	mustRefuseNothing(t, servers)
 }
 

@@ -172,3 +172,29 @@ func TestB54OutOfMemory(t *testing.T) {
 	within(t, "the waiter's grant", time.Since(raised), time.Second)
 	release(t, acquire(t, b, "other"))
 }
+
+// The lock is released, without memory for handing it on, long before its time is
+// over: the waiter is told, and asks until there is memory.
+func TestB54ReleaseWithoutMemoryIsTold(t *testing.T) {
+	t.Parallel()
+	server := testcluster.StartRedis(t)
+	lease := acquire(t, openClient(t, server.URL(), fencehold.WithTTL(limit)), "job")
+	p := newTap(t, server)
+	b := p.client(t, fencehold.WithTTL(limit))
+	next := startAcquire(t, b, "job")
+	awaitWaiters(t, b, "job", 1)
+	server.Do("CONFIG", "SET", "maxmemory", "100kb")
+	asked := p.count("acquire")
+	release(t, lease)
+	released := time.Now()
+	eventually(t, "the waiter asks", func() bool { return p.count("acquire") >= asked+2 })
+	within(t, "asking after the release", time.Since(released), 500*time.Millisecond)
+	server.Do("CONFIG", "SET", "maxmemory", "0")
+	raised := time.Now()
+	got := next.lease(t)
+	within(t, "the grant when there is memory", time.Since(raised), 500*time.Millisecond)
+	if got.Token() <= lease.Token() {
+		t.Errorf("token %v after %v", got.Token(), lease.Token())
+	}
+	release(t, got)
+}

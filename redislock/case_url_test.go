@@ -116,7 +116,7 @@ func TestB60WrongURLs(t *testing.T) {
 		"redis://app:p%2540s@" + host:                       fencehold.ErrUnavailable, // encoded twice
 		"redis://nobody:" + oddEncoded + "@" + host:         fencehold.ErrUnavailable,
 		"redis://" + host:                                   fencehold.ErrUnavailable,
-		"redis://app:" + oddEncoded + "@" + host + "/99":    fencehold.ErrUnavailable,
+		"redis://app:" + oddEncoded + "@" + host + "/99":    fencehold.ErrInvalid,
 		// There is no TLS here, and the server waits for the end of a line.
 		"rediss://app:" + oddEncoded + "@" + host + "?dial_timeout=1s":                       fencehold.ErrUnavailable,
 		"unix://app:" + oddEncoded + "@" + strings.ReplaceAll(socket, " ", "%20") + ".other": fencehold.ErrUnavailable,
@@ -156,6 +156,53 @@ func TestB60TLS(t *testing.T) {
 	mustRefuse(t, "redis://:"+oddEncoded+"@"+server.Addr(), fencehold.ErrUnavailable)
 }
 
+// TLS under Sentinel and in a Cluster, to every server of them.
+func TestB60TLSOfManyServers(t *testing.T) {
+	t.Parallel()
+	for name, start := range map[string]func(*testing.T) (url, ca string){
+		"sentinel": func(t *testing.T) (url, ca string) {
+			set := testcluster.StartSentinel(t, 1, 3, testcluster.TLS(), testcluster.Password(oddPassword))
+			return set.URL(), set.Servers()[0].CAFile()
+		},
+		"cluster": func(t *testing.T) (url, ca string) {
+			cluster := testcluster.StartCluster(t, 3, 0, testcluster.TLS(), testcluster.Password(oddPassword))
+			return cluster.URL(), cluster.Nodes()[0].CAFile()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			plain, ca := start(t)
+			secure := strings.Replace(plain, "redis+", "rediss+", 1)
+			a, b := openClient(t, secure+"?cacert="+ca), openClient(t, secure+"?cacert="+ca)
+			lease := acquire(t, a, "job")
+			next := startAcquire(t, b, "job")
+			awaitWaiters(t, a, "job", 1)
+			release(t, lease)
+			release(t, next.lease(t))
+			mustHide(t, a.Info().URL)
+			mustFail(t, secure+"?dial_timeout=1s")
+			mustFail(t, plain+"?dial_timeout=1s")
+		})
+	}
+}
+
+// mustFail fails if a URL leads to a lock.
+func mustFail(t *testing.T, url string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	client, err := fencehold.Open(ctx, url)
+	if err == nil {
+		defer client.Close()
+		_, err = client.Mutex("job").TryAcquire(ctx)
+	}
+	if err == nil {
+		t.Error("granted")
+		return
+	}
+	mustHide(t, err.Error())
+}
+
 // Whoever asks for TLS sends nothing without it.
 func TestB60NoFallbackToPlainText(t *testing.T) {
 	t.Parallel()
@@ -174,4 +221,36 @@ func TestB60NoFallbackToPlainText(t *testing.T) {
 		t.Fatal("opened")
 	}
 	mustHide(t, err.Error())
+}
+
+// TestOpenErrors: who cannot connect learns where, and what to try instead.
+func TestOpenErrors(t *testing.T) {
+	t.Parallel()
+	server, secure := testcluster.StartRedis(t), testcluster.StartRedis(t, testcluster.TLS())
+	limited := testcluster.StartRedis(t)
+	limited.Do("ACL", "SETUSER", "app", "reset", "on", ">"+oddPassword, "~*", "&*", "+@all", "-evalsha")
+	cluster := testcluster.StartCluster(t, 3, 0)
+	mute := testcluster.StartRedis(t)
+	mute.Pause()
+	for _, c := range []struct{ url, says string }{
+		{"redis://" + secure.Addr(), secure.Addr()},
+		{"redis://" + secure.Addr(), "does this port speak TLS? rediss://"},
+		{"redis+cluster://" + secure.Addr(), "does this port speak TLS? rediss://"},
+		{"rediss://" + secure.Addr(), secure.Addr() + ": tls: "},
+		{"redis://nowhere.invalid", "nowhere.invalid:6379: "},
+		{"redis://" + mute.Addr() + "?dial_timeout=300ms", mute.Addr()},
+		{"redis://" + server.Addr() + "/99", "database 99: the server has no database of this number"},
+		{"redis://" + cluster.Nodes()[0].Addr() + "/1", "redis+cluster://"},
+		{"redis+sentinel://" + server.Addr() + "/m", "this is no Sentinel (use redis://)"},
+		{"redis://app:" + oddEncoded + "@" + limited.Addr(), "fencehold help redis"},
+	} {
+		client, err := fencehold.Open(bounded(t), c.url)
+		if err == nil {
+			_, err = client.Mutex("job").TryAcquire(bounded(t))
+			client.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: error %v, want one with %q", c.url, err, c.says)
+		}
+	}
 }

@@ -23,6 +23,9 @@ func (b *backend) Diagnose(ctx context.Context) ([]driver.Finding, error) {
 	})
 	// A client lists the nodes of a Cluster in no particular order.
 	slices.SortFunc(all, func(a, b *examination) int { return cmp.Compare(a.server, b.server) })
+	if len(all) == 0 && err == nil {
+		all, err = b.others(ctx)
+	}
 	var findings []driver.Finding
 	for _, e := range all {
 		findings = append(findings, e.findings...)
@@ -44,6 +47,7 @@ type examination struct {
 	config map[string]string // of CONFIG GET, of what may be seen
 	tag    string            // of a slot that this primary serves; empty outside of a Cluster
 	err    error             // the connection's; nothing is asked after it
+	unfit  bool              // nothing else can be said: this is no server for locks, or wants a password
 }
 
 func newExamination(b *backend, addr string, do Do) *examination {
@@ -52,13 +56,12 @@ func newExamination(b *backend, addr string, do Do) *examination {
 
 // run makes all checks, and returns the error of the connection that ended them.
 func (e *examination) run(ctx context.Context) error {
-	e.read(ctx)
 	for _, check := range []func(context.Context){
-		e.checkServer, e.checkReplicas, e.checkSentinels, e.checkCluster, e.checkPersistence, e.checkMemory,
+		e.checkRole, e.read, e.checkKind, e.checkServer, e.checkReplicas, e.checkSentinels, e.checkCluster, e.checkPersistence, e.checkMemory,
 		e.checkClock, e.checkLatency,
 		e.checkUser, e.checkSlot, e.checkScripts, e.checkReplication, e.checkPush, e.checkScan,
 	} {
-		if check(ctx); e.err != nil {
+		if check(ctx); e.err != nil || e.unfit {
 			return e.err
 		}
 	}
@@ -96,10 +99,11 @@ func (e *examination) ask(ctx context.Context, args ...string) (reply any, refus
 // summary is about all primaries together.
 func (b *backend) summary(all []*examination) []driver.Finding {
 	s := &examination{b: b}
-	if len(all) == 0 {
+	switch {
+	case len(all) == 0:
 		s.found(driver.GradeFailure, "role", "no primary was found: a replica refuses locks")
-		return s.findings
+	case !slices.ContainsFunc(all, func(e *examination) bool { return e.unfit }):
+		s.promise(all)
 	}
-	s.promise(all)
 	return s.findings
 }

@@ -76,17 +76,45 @@ func TestDiagnoseRefusingServer(t *testing.T) {
 	full.Do("CONFIG", "SET", "maxmemory", "1")
 	findings := diagnose(t, full.URL())
 	mustFind(t, findings, driver.GradeFailure, "rights", "out of memory")
-	mustFind(t, findings, driver.GradeWarning, "memory", "new locks are refused")
+	mustFind(t, findings, driver.GradeWarning, "memory", "limit of 1 B, and ")
+	mustFind(t, findings, driver.GradeWarning, "memory", "it is full, and new locks are refused")
 
 	lonely := testcluster.StartRedis(t, testcluster.Config("min-replicas-to-write", "1"))
 	findings = diagnose(t, lonely.URL())
 	mustFind(t, findings, driver.GradeFailure, "rights", "too few replicas")
-	mustFind(t, findings, driver.GradeNote, "replicas", "fewer than 1 replicas")
+	mustFind(t, findings, driver.GradeNote, "replicas", "fewer than 1 replica keep up")
 
 	gap := testcluster.StartCluster(t, 3, 0, testcluster.Config("cluster-require-full-coverage", "no"))
 	gap.Nodes()[1].Do("CLUSTER", "DELSLOTSRANGE", "6000", "6009")
 	findings = diagnose(t, gap.URL())
 	mustFind(t, findings, driver.GradeFailure, "cluster", "16374 of 16384")
+}
+
+// TestDiagnoseWrongKind: the URL of another arrangement is called that.
+func TestDiagnoseWrongKind(t *testing.T) {
+	t.Parallel()
+	set := testcluster.StartSentinel(t, 1, 1)
+	for _, scheme := range []string{"redis", "redis+cluster"} {
+		findings := diagnose(t, scheme+"://"+set.Sentinels()[0].Addr())
+		mustFind(t, findings, driver.GradeFailure, "role", "this is a Sentinel: use redis+sentinel://")
+		if len(findings) != 1 {
+			t.Errorf("%s of a Sentinel: more than that is found: %+v", scheme, findings)
+		}
+	}
+	server := testcluster.StartRedis(t)
+	findings := diagnose(t, "redis+cluster://"+server.Addr())
+	mustFind(t, findings, driver.GradeWarning, "server", "this server is no Cluster: redis:// is meant")
+	mustFind(t, findings, driver.GradeGood, "rights", "scripts run")
+	for _, f := range append(findings, diagnose(t, server.URL())...) {
+		if strings.Contains(f.Text, "URL means one server") || strings.Contains(f.Text, "even then") {
+			t.Errorf("a false sentence: %+v", f)
+		}
+	}
+	for _, f := range diagnose(t, server.URL()) {
+		if f.Grade >= driver.GradeWarning {
+			t.Errorf("of a good server: %+v", f)
+		}
+	}
 }
 
 // TestDiagnoseDisturbsNobody: with a lock held and waited for, both go on as

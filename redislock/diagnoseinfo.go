@@ -122,12 +122,20 @@ func (e *examination) checkReplicas(context.Context) {
 	case mode != Single:
 		e.found(driver.GradeGood, "replicas", "%d connected", n)
 	default:
-		e.found(driver.GradeGood, "replicas", "%d connected; this URL means one server and follows no failover", n)
+		e.found(driver.GradeGood, "replicas", "%d connected; locks are asked of this one server, and follow no failover", n)
 	}
 	if least := e.config["min-replicas-to-write"]; least != "" && least != "0" {
-		e.found(driver.GradeNote, "replicas", "the server refuses locks while fewer than %s replicas keep up "+
-			"(min-replicas-to-write)", least)
+		e.found(driver.GradeNote, "replicas", "the server refuses locks while fewer than %s keep up "+
+			"(min-replicas-to-write)", countOf(least))
 	}
+}
+
+// countOf writes how many replicas there are.
+func countOf(n string) string {
+	if n == "1" {
+		return "1 replica"
+	}
+	return n + " replicas"
 }
 
 // checkSentinels counts those who watch: each listens on a channel of its own
@@ -144,11 +152,19 @@ func (e *examination) checkSentinels(ctx context.Context) {
 	n, _ := strconv.Atoi(pairs(reply)["__sentinel__:hello"])
 	switch behind := e.b.conn.Mode() == Sentinel; {
 	case behind && n < 3:
-		e.found(driver.GradeWarning, "sentinels", "%d watch this server: fewer than 3 cannot agree when one is gone", n)
+		e.found(driver.GradeWarning, "sentinels", "%s this server: fewer than 3 cannot agree when one is gone", watching(n))
 	case behind:
-		e.found(driver.GradeGood, "sentinels", "%d watch this server", n)
+		e.found(driver.GradeGood, "sentinels", "%s this server", watching(n))
 	case n > 0:
-		e.found(driver.GradeWarning, "sentinels", "%d watch this server, and may make another the primary, which this "+
-			"URL would not follow: use redis+sentinel://", n)
+		e.found(driver.GradeWarning, "sentinels", "%s this server, and may make another the primary, which this "+
+			"URL would not follow: use redis+sentinel://", watching(n))
 	}
+}
+
+// watching begins a sentence about Sentinels.
+func watching(n int) string {
+	if n == 1 {
+		return "1 watches"
+	}
+	return fmt.Sprintf("%d watch", n)
 }

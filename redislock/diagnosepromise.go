@@ -24,8 +24,8 @@ func (e *examination) promise(all []*examination) {
 	} else {
 		e.promiseOfFailover()
 	}
-	e.found(driver.GradeNote, "promise", "fencing tokens go on rising even then, by the server's clock: a check of the "+
-		"token where the write lands refuses the older holder")
+	e.found(driver.GradeNote, "promise", "fencing tokens go on rising through restarts and failovers, by the server's "+
+		"clock: a check of the token where the write lands refuses the older holder")
 }
 
 // forgotten says what follows where a lock is forgotten.
@@ -42,10 +42,18 @@ func (e *examination) promiseOfRestart(p persistence) {
 func (e *examination) promiseOfFailover() {
 	text := "replicas learn of a grant a moment later, so a failover can forget the last ones"
 	if n := e.b.opts.MinReplicas; n > 0 {
-		text = fmt.Sprintf("a grant counts once %d replicas have it, which makes it unlikely and not impossible that a "+
-			"failover forgets it", n)
+		text = fmt.Sprintf("a grant counts once %s confirmed it, which makes it unlikely and not impossible that a "+
+			"failover forgets it", haveOf(n))
 	} else {
 		text += " (min_replicas in the URL makes that less likely)"
 	}
 	e.found(driver.GradeNote, "promise", "%s: %s", text, forgotten)
+}
+
+// haveOf writes how many replicas have done something.
+func haveOf(n int) string {
+	if n == 1 {
+		return "1 replica has"
+	}
+	return fmt.Sprintf("%d replicas have", n)
 }

@@ -64,7 +64,7 @@ func (e *examination) newTrial() trial {
 	id, client := driver.NewHolder(), driver.NewHolder()[:16]
 	key := func(letter, of string) string { return e.kin() + letter + e.tag + ":" + of }
 	return trial{
-		keys:   keys{lock: key("k", id), counter: key("c", id), line: key("q", id), tag: e.tag},
+		keys:   keys{lock: key("k", id), counter: key("c", id), line: key("q", id), tag: e.tag, where: e.kin() + "\n" + e.tag},
 		life:   key("p", client),
 		word:   key("x", id),
 		holder: id, client: client,

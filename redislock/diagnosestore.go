@@ -89,9 +89,14 @@ func (e *examination) checkMemory(context.Context) {
 		}
 	}
 	used := e.number("used_memory")
-	if limit > 0 && used > limit/10*9 {
-		e.found(driver.GradeWarning, "memory", "%d%% of %s used: when it is full, new locks are refused",
-			used*100/limit, sizeOf(limit))
+	switch {
+	case limit > 0 && used > limit:
+		e.found(driver.GradeWarning, "memory", "%s, and %s are used: it is full, and new locks are refused",
+			sizeOf(limit), mebibytes(used))
+		return
+	case limit > 0 && used > limit/10*9:
+		e.found(driver.GradeWarning, "memory", "%s, of which %d%% are used: when it is full, new locks are refused",
+			sizeOf(limit), int64(float64(used)*100/float64(limit)))
 		return
 	}
 	e.found(driver.GradeGood, "memory", "%s, maxmemory-policy %s: no lock is thrown out", sizeOf(limit), policy)
@@ -102,5 +107,13 @@ func sizeOf(limit int64) string {
 	if limit == 0 {
 		return "no limit"
 	}
-	return fmt.Sprintf("limit of %.1f MiB", float64(limit)/(1<<20))
+	return "limit of " + mebibytes(limit)
+}
+
+// mebibytes writes an amount of memory; less than a tenth of a MiB is in bytes.
+func mebibytes(n int64) string {
+	if n < 1<<20/10 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 }

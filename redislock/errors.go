@@ -13,8 +13,8 @@ import (
 
 // hints say in plain words what a server's error means for a lock.
 var hints = []struct{ code, text string }{
-	{"NOPERM", "the user lacks a right; package redislock lists the rights that locks need"},
-	{"NOAUTH", "the server wants a password"},
+	{"NOPERM", "the user lacks a right; package redislock and \"fencehold help redis\" list those that locks need"},
+	{"NOAUTH", wantsPassword},
 	{"WRONGPASS", "user or password is wrong"},
 	{"READONLY", "this server is a replica"},
 	{"OOM", "the server is out of memory"},
@@ -26,6 +26,38 @@ var hints = []struct{ code, text string }{
 	{"MISCONF", "the server cannot write to its disk, and so refuses to change anything"},
 	{"CROSSSLOT", "this is a Redis Cluster: use a redis+cluster:// URL"},
 	{"MOVED", "this is a Redis Cluster: use a redis+cluster:// URL"},
+}
+
+// wantsPassword is said where a server has one and got none.
+const wantsPassword = "the server wants a password"
+
+// sayings are the beginnings of errors that have no code of their own, in lower
+// case, with the code that explain gives them.
+var sayings = []struct{ head, code, text string }{
+	// The answer to a request too long for who has not logged in.
+	{"protocol error: unauthenticated", "NOAUTH", wantsPassword},
+	{"unknown command 'evalsha'", "NOSCRIPTS", "this is a Sentinel (use redis+sentinel://HOST/MASTER), or a service " +
+		"without scripts"},
+	{"unknown command 'sentinel'", "NOSENTINEL", "this is no Sentinel (use redis://)"},
+	{"no such master with that name", "NOMASTER", "the Sentinel knows no master of the name in the URL"},
+	{"this instance has cluster support disabled", "NOCLUSTER", "this server is no Cluster (use redis://)"},
+	{"select is not allowed in cluster mode", "CLUSTER", "this is a Redis Cluster (use redis+cluster://)"},
+	{"db index is out of range", outOfRange, "the server has no database of this number"},
+}
+
+// outOfRange is the code of a database that the server does not have.
+const outOfRange = "NODATABASE"
+
+// saying returns what is known of an error by its text, nil if nothing is.
+func saying(answered ServerError) error {
+	// Old servers quote the names of commands in another way.
+	text := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(string(answered), "ERR "), "`", "'"))
+	for _, s := range sayings {
+		if strings.HasPrefix(text, s.head) {
+			return &refusedError{code: s.code, hint: s.text, err: answered}
+		}
+	}
+	return nil
 }
 
 // refusedError is an error that the server answered: nothing was done.
@@ -62,6 +94,9 @@ func explain(err error) error {
 		if strings.HasPrefix(string(answered), hint.code) || strings.Contains(string(answered), "-"+hint.code+" ") {
 			return &refusedError{code: hint.code, hint: hint.text, err: answered}
 		}
+	}
+	if known := saying(answered); known != nil {
+		return known
 	}
 	return err
 }

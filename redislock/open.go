@@ -41,7 +41,7 @@ func open(ctx context.Context, rawURL string) (driver.Backend, error) {
 	}
 	client, err := connect(ctx, option)
 	if err != nil {
-		return nil, explain(serverError(err))
+		return nil, unconnected(u, err)
 	}
 	opts := &Options{
 		Prefix: u.Prefix, NoPrefix: u.Prefix == "", MinReplicas: u.MinReplicas, ReplicaTimeout: u.ReplicaTimeout,

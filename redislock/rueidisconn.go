@@ -189,7 +189,7 @@ func isPrimary(ctx context.Context, do Do) (bool, error) {
 		return false, err
 	}
 	parts, _ := reply.([]any)
-	return len(parts) > 0 && parts[0] == "master", nil
+	return len(parts) > 0 && parts[0] != "slave", nil
 }
 
 // textOf reads a reply that is one string.

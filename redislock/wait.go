@@ -24,6 +24,7 @@ type wait struct {
 	holder string // a new one after each time that the place was lost
 	ticket string // keeps the place
 	joined bool   // the server has said "waiting"
+	stood  bool   // it has said so once, perhaps under another holder id
 	last   error  // what was heard last: who holds the lock, or why nothing is known
 
 	mu   sync.Mutex
@@ -180,7 +181,7 @@ func (w *wait) ask(ctx context.Context) (driver.Grant, time.Duration, error) {
 		w.rename()
 		return driver.Grant{}, 0, errWaiting
 	}
-	w.joined, w.ticket, w.last = true, a.place.ticket, heldBy(a)
+	w.joined, w.stood, w.ticket, w.last = true, true, a.place.ticket, heldBy(a)
 	w.line.learn(sent, now.id, a.seen)
 	return driver.Grant{}, restFor(a), errWaiting
 }
@@ -297,7 +298,7 @@ func (w *wait) entry() string {
 // outlasts whatever may pass; one that does not yet stand there outlasts a
 // failover.
 func (w *wait) bears(err error, waited time.Duration) bool {
-	if w.joined {
+	if w.stood {
 		return passes(err) || code(err) == "OOM" || code(err) == "MISCONF" || errors.Is(err, errUnconfirmed)
 	}
 	return w.line.b.awaits(err, waited)

@@ -33,8 +33,8 @@ func (a *app) acquireCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SetNormalizeFunc(runflag.Normalize)
-	flags.BoolVarP(&f.NoWait, "no-wait", "n", false, "do not wait for the lock")
-	flags.VarP(&f.Wait, "wait", "w", "wait for the lock at most so long")
+	flags.BoolVarP(&f.NoWait, "no-wait", "n", false, "do not wait for the lock; connecting takes its time")
+	flags.VarP(&f.Wait, "wait", "w", "wait for the lock at most so long; connecting comes on top")
 	flags.IntVarP(&f.BusyCode, "busy-exit-code", "E", exitcode.Busy, "exit code if the lock is not had")
 	flags.Var(&f.TTL, "ttl", "how long the lock is held unless renewed (default 30s)")
 	flags.StringArrayVar(&f.Labels, "label", nil, "KEY=VALUE to show with the lock (repeatable)")

@@ -3,11 +3,13 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strconv"
 
 	"github.com/fencehold/fencehold"
+	"github.com/fencehold/fencehold/cmd/fencehold/internal/exitcode"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/guarded"
 	"github.com/spf13/cobra"
 )
@@ -98,5 +100,10 @@ func (a *app) openAround(cmd *cobra.Command, around string) (*fencehold.Client, 
 	if around == "" || settings.Origin("url") != "default" {
 		return a.open(cmd.Context())
 	}
-	return fencehold.Open(cmd.Context(), around)
+	client, err := fencehold.Open(cmd.Context(), around)
+	if exitcode.Of(err) == exitcode.NoPerm {
+		err = fmt.Errorf("%w; %s has no password: give the URL to run by FENCEHOLD_URL or a configuration file, "+
+			"or to this command by --url", err, guarded.EnvBackend)
+	}
+	return client, err
 }

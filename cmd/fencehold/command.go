@@ -183,6 +183,17 @@ func (a *app) invalid(c *config.Config, key string, err error) error {
 	return err
 }
 
+// helpURLs is what to read about a URL that is wrong.
+const helpURLs = "fencehold help urls"
+
+// invalidURL is invalid for the URL, which has a help page of its own.
+func (a *app) invalidURL(c *config.Config, err error) error {
+	if c.FromFlag("url") {
+		return &exitcode.UsageError{See: helpURLs, Err: c.Invalid("url", err)}
+	}
+	return c.Invalid("url", fmt.Errorf("%w; see %s", err, helpURLs))
+}
+
 // usage makes err a mistake in the command line.
 func (a *app) usage(err error) error { return &exitcode.UsageError{Command: a.commandPath(), Err: err} }
 
@@ -208,7 +219,7 @@ func (a *app) open(ctx context.Context, opts ...fencehold.Option) (*fencehold.Cl
 	}
 	client, err := fencehold.Open(ctx, c.Get("url"), opts...)
 	if err != nil && errors.Is(err, fencehold.ErrInvalid) {
-		return nil, a.invalid(c, "url", err)
+		return nil, a.invalidURL(c, err)
 	}
 	return client, err
 }

@@ -139,7 +139,8 @@ func TestDoctorOfArrangement(t *testing.T) {
 // clients do without and servers before 7.2 do not know: client|setinfo.
 const minimal = "~lock:* &lock:* +@scripting +ping +hello +client|tracking +client|setname +role +wait +scan " +
 	"+get +set +del +exists +pttl +pexpire +time +type +zadd +zrem +zrange +zrank +zscore +zcard " +
-	"+publish +spublish +subscribe +ssubscribe +unsubscribe +sunsubscribe +pubsub +cluster|slots +cluster|shards"
+	"+publish +spublish +subscribe +ssubscribe +unsubscribe +sunsubscribe +punsubscribe +discard +pubsub " +
+	"+cluster|slots +cluster|shards"
 
 // TestDoctorOfUsers: what a user may not do is found out, and what it may not
 // see is no failure.
@@ -251,11 +252,12 @@ func TestBadRedisURLs(t *testing.T) {
 	} {
 		for _, command := range [][]string{{"doctor"}, {"run", "job", "true"}, {"ls"}} {
 			r := b.must(64, slices.Insert(slices.Clone(command), 1, "--url", url)...)
-			if !strings.Contains(r.stderr, says) || strings.Contains(r.stdout+r.stderr, "geheim") || strings.Count(r.stderr, "\n") != 1 {
+			if !strings.Contains(r.stderr, says) || !strings.HasSuffix(r.stderr, "; see fencehold help urls\n") || strings.Contains(r.stdout+r.stderr, "geheim") || strings.Count(r.stderr, "\n") != 1 {
 				t.Errorf("%s: stderr %q, want one line with %q", url, r.stderr, says)
 			}
-			if r := newBoxAt(t, url).must(78, command...); strings.Contains(r.stdout+r.stderr, "geheim") {
-				t.Errorf("%s: %s%s shows the password", url, r.stdout, r.stderr)
+			r = newBoxAt(t, url).must(78, command...)
+			if strings.Contains(r.stdout+r.stderr, "geheim") || !strings.HasSuffix(r.stderr, "; see fencehold help urls\n") {
+				t.Errorf("%s: %s%s, want a pointer to the help, and no password", url, r.stdout, r.stderr)
 			}
 		}
 	}

@@ -19,6 +19,7 @@ func topics() []*cobra.Command {
 	return []*cobra.Command{
 		{Use: "exit-codes", Short: "Exit codes and what they mean", Long: topic.ExitCodes},
 		{Use: "urls", Short: "URLs of lock services", Long: topic.URLs},
+		{Use: "redis", Short: "Rights of a user on a Redis server, and other settings", Long: topic.Redis},
 		{Use: "env", Short: "Environment variables, read and given", Long: topic.Env},
 	}
 }

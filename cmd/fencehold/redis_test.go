@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"encoding/json"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -109,12 +110,9 @@ func TestRedisParallelCounter(t *testing.T) {
 	b := newBoxAt(t, startRedis(t).URL())
 	b.write("f", "0\n")
 	var wg sync.WaitGroup
-	slots := make(chan struct{}, 20)
 	outcomes := make([]error, runs)
 	for i := range runs {
-		slots <- struct{}{}
 		wg.Go(func() {
-			defer func() { <-slots }()
 			outcomes[i] = b.command("run", "counter", "--", "sh", "-c", "n=$(cat f); echo $((n+1)) >f").Run()
 		})
 	}
@@ -126,6 +124,31 @@ func TestRedisParallelCounter(t *testing.T) {
 	}
 	if got := strings.TrimSpace(b.read("f")); got != strconv.Itoa(runs) {
 		t.Errorf("counter is %s, want %d", got, runs)
+	}
+}
+
+// TestB51RunWithoutScripting: a user who may not run scripts is told which right
+// is missing; the command does not run, and no key is left.
+func TestB51RunWithoutScripting(t *testing.T) {
+	t.Parallel()
+	const password = "not-to-be-shown"
+	server := startRedis(t)
+	server.Do("ACL", "SETUSER", "limited", "reset", "on", ">"+password, "~*", "&*", "+@all", "-@scripting")
+	b := newBoxAt(t, "redis://limited:"+password+"@"+server.Addr())
+	for _, args := range [][]string{{"run", "job", "--", "touch", "ran"}, {"run", "-n", "job", "--", "touch", "ran"}} {
+		r := b.must(77, args...)
+		if !strings.Contains(r.stderr, "lacks a right") || !strings.Contains(strings.ToLower(r.stderr), "eval") {
+			t.Errorf("%v: %q does not name the right", args, r.stderr)
+		}
+		if strings.Contains(r.stdout+r.stderr, password) {
+			t.Errorf("%v shows the password: %s%s", args, r.stdout, r.stderr)
+		}
+	}
+	if _, err := os.Stat(b.path("ran")); err == nil {
+		t.Error("the command ran without the lock")
+	}
+	if keys := server.Do("KEYS", "*"); keys != "" {
+		t.Errorf("it left behind %q", keys)
 	}
 }
 
@@ -179,4 +202,27 @@ func TestRedisWatch(t *testing.T) {
 	seen("acquired")
 	b.must(0, "release", "--holder", lease.Holder, "job")
 	seen("released")
+}
+
+// TestRedisCheckInside: the command of a run is told a URL without password. A
+// check there says so, and works with one.
+func TestRedisCheckInside(t *testing.T) {
+	t.Parallel()
+	url := startRedis(t, redisPassword("geheim")).URL()
+	b := newBoxAt(t, "")
+	r := b.must(77, "run", "--url", url, "job", "--", binary, "check")
+	if !strings.Contains(r.stderr, "FENCEHOLD_BACKEND has no password") || strings.Contains(r.stderr, "geheim") {
+		t.Errorf("check without the password: %s", r.stderr)
+	}
+	b.must(0, "run", "--url", url, "job", "--", binary, "check", "--url", url)
+	newBoxAt(t, url).must(0, "run", "job", "--", binary, "check")
+}
+
+// TestRedisNoDatabase: a database that the server does not have is a mistake in
+// the URL.
+func TestRedisNoDatabase(t *testing.T) {
+	t.Parallel()
+	url := startRedis(t).URL() + "/99"
+	newBox(t).must(64, "run", "--url", url, "job", "true")
+	newBoxAt(t, url).must(78, "ls")
 }

@@ -21,14 +21,24 @@ func TestSilentNode(t *testing.T) {
 		Addrs: []string{proxies[0].Addr(), proxies[1].Addr(), proxies[2].Addr()},
 	})
 	client := clientOn(t, backendOn(t, rdb, nil), fencehold.WithTTL(3*time.Second))
+	const leases = 300 // at once, so that many are renewed together
+	acquired := make(chan *fencehold.Lease, leases)
+	for i := range leases {
+		go func() {
+			lease, err := client.Mutex(fmt.Sprint("n", i)).Acquire(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			acquired <- lease
+		}()
+	}
 	var there, elsewhere []*fencehold.Lease
-	for i := range 60 {
-		name := fmt.Sprint("n", i)
-		lease, err := client.Mutex(name).Acquire(t.Context())
-		if err != nil {
-			t.Fatal(err)
+	for range leases {
+		lease := <-acquired
+		if lease == nil {
+			t.FailNow()
 		}
-		if cluster.PrimaryOf("lock:"+name) == silent {
+		if cluster.PrimaryOf("lock:"+lease.Name()) == silent {
 			there = append(there, lease)
 		} else {
 			elsewhere = append(elsewhere, lease)

@@ -1,21 +1,36 @@
 package redisurl
 
+import "strings"
+
 // maxDistance is how many letters a name may be off to be taken for a slip.
 const maxDistance = 2
 
 // nearestOption returns the option with the name most like name, or "" if none
 // is within maxDistance.
 func nearestOption(name string) string {
-	best, nearest := maxDistance+1, ""
-	if len(name) > maxShown {
-		return nearest
+	names := make([]string, len(options))
+	for i, opt := range options {
+		names[i] = opt.name
 	}
-	for _, opt := range options {
-		if d := distance(name, opt.name); d < best {
-			best, nearest = d, opt.name
+	return nearest(name, names)
+}
+
+// nearestScheme is nearestOption for schemes, which may be in upper case.
+func nearestScheme(name string) string { return nearest(strings.ToLower(name), Schemes()) }
+
+// nearest returns the one of some names that is most like name, the first of
+// several, or "" if none is within maxDistance.
+func nearest(name string, names []string) string {
+	best, found := maxDistance+1, ""
+	if len(name) > maxShown {
+		return found
+	}
+	for _, candidate := range names {
+		if d := distance(name, candidate); d < best {
+			best, found = d, candidate
 		}
 	}
-	return nearest
+	return found
 }
 
 // distance is how many bytes must be put in, taken out or replaced to get from a

@@ -24,7 +24,14 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-func TestNearestOption(t *testing.T) {
+func TestNearest(t *testing.T) {
+	for name, want := range map[string]string{
+		"redus": "redis", "REDIS": "redis", "valky": "valkey", "redis+sentinal": "redis+sentinel", "http": "", "": "",
+	} {
+		if got := nearestScheme(name); got != want {
+			t.Errorf("nearest to %q: %q, want %q", name, got, want)
+		}
+	}
 	for name, want := range map[string]string{
 		"prefx": "prefix", "pfix": "prefix", "sentinelmasterid": "sentinelMasterId", "pfx": "", "password": "",
 	} {

@@ -14,7 +14,9 @@ var refused = []struct{ raw, rule string }{
 	{"redis:h", "scheme: missing"},
 	{"http://h", `scheme "http": not known: want one of redis, `},
 	{"REDIS://h", `scheme "REDIS": not known`},
-	{"rediss+unix:///s", `scheme "rediss+unix": not known`},
+	{"rediss+unix:///s", `scheme "rediss+unix": not known: is "redis+unix" meant?`},
+	{"redus://h", `scheme "redus": not known: is "redis" meant?`},
+	{"redis+cluter://h", `is "redis+cluster" meant?`},
 	{"u:" + encoded + "://h", "scheme: not known"},
 
 	{"redis://u:" + password + "@h", "percent-encode"},

@@ -45,6 +45,9 @@ func findScheme(name string) (scheme, error) {
 	part := "scheme"
 	if len(name) <= maxShown && onlyOf(name, letters+digits+"+-.") {
 		part += ` "` + name + `"`
+		if near := nearestScheme(name); near != "" {
+			return scheme{}, refuse(part, `not known: is "`+near+`" meant?`)
+		}
 	}
 	return scheme{}, refuse(part, "not known: want one of "+strings.Join(Schemes(), ", "))
 }

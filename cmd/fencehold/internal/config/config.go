@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -147,13 +148,37 @@ func (c *Config) resolveURL(src Source) error {
 			return &Error{s.Origin, fmt.Errorf("url: %w", err)}
 		}
 	}
-	if secret := c.settings["password_file"]; secret.Value != "" {
+	if secret := c.settings["password_file"]; secret.Value != "" && !ownPassword(s, secret) {
 		if s.Value, err = withPassword(s.Value, secret.Value); err != nil {
 			return &Error{secret.Origin, fmt.Errorf("password_file %q: %w", secret.Value, withoutPath(err))}
 		}
 	}
 	c.settings["url"] = s
 	return nil
+}
+
+// ownPassword reports whether the URL has a password, and counts more than the
+// password_file: who gives such a URL for one call means it.
+func ownPassword(url, file Setting) bool {
+	s, found := password(url.Value)
+	has := found && s.from != s.to || ownFile.MatchString(url.Value)
+	return has && rank(url.Origin) < rank(file.Origin)
+}
+
+// ownFile finds the option of a URL that names a file with the password.
+var ownFile = regexp.MustCompile(`[?&]password_file=`)
+
+// rank orders the origins of settings: what counts more comes first.
+func rank(origin string) int {
+	switch {
+	case strings.HasPrefix(origin, "flag "):
+		return 0
+	case strings.HasPrefix(origin, "environment "):
+		return 1
+	case strings.HasSuffix(origin, "]"):
+		return 2
+	}
+	return 3
 }
 
 // Get returns the value of a setting.

@@ -201,6 +201,35 @@ func TestPasswords(t *testing.T) {
 	}
 }
 
+// TestOwnPassword: a URL with a password of its own counts more than a
+// password_file that counts less than the URL, and no other does.
+func TestOwnPassword(t *testing.T) {
+	t.Parallel()
+	secret := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(secret, []byte("other\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const own = "redis://u:own@h"
+	inFile := "password_file = '" + secret + "'\n"
+	for _, c := range []struct {
+		name       string
+		flags, env map[string]string
+		text, want string
+	}{
+		{"flag", map[string]string{"url": own}, nil, inFile, own},
+		{"option", map[string]string{"url": "redis://h?password_file=f"}, nil, inFile, "redis://h?password_file=f"},
+		{"environment", nil, map[string]string{"FENCEHOLD_URL": own}, inFile, own},
+		{"profile", map[string]string{"profile": "p"}, nil, inFile + "[profile.p]\nurl = '" + own + "'", own},
+		{"without", map[string]string{"url": "redis://u:@h"}, nil, inFile, "redis://u:other@h"},
+		{"same", nil, map[string]string{"FENCEHOLD_URL": own, "FENCEHOLD_PASSWORD_FILE": secret}, "", ""},
+	} {
+		loaded, err := config.Load(source(t, c.flags, c.env, c.text))
+		if (err != nil) != (c.want == "") || err == nil && loaded.Get("url") != c.want {
+			t.Errorf("%s: URL %v, error %v, want %q", c.name, loaded, err, c.want)
+		}
+	}
+}
+
 // TestEmptyPasswordFile: no password at all is not what it was written for.
 func TestEmptyPasswordFile(t *testing.T) {
 	t.Parallel()
@@ -265,26 +294,31 @@ func TestRedact(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{
 		"redis://u:p@h/0":          "redis://u:xxxxx@h/0",
-		"redis://u:p@ss:w@h1,h2/0": "redis://u:xxxxx@h1,h2/0",
+		"redis://u:p@ss:w@h1,h2/0": "redis://xxxxx@h1,h2/0",
 		"redis://:p@h":             "redis://:xxxxx@h",
-		"redis://u@h":              "redis://u@h",
+		"redis://u@h":              "redis://xxxxx@h",
+		"redis://@h":               "redis://@h",
+		"redis://SEC/RET:x@h":      "redis://xxxxx@h",
+		"redis://SEC%zRET:x@h":     "redis://xxxxx@h",
+		"redis://a%20b:x%y@h":      "redis://a%20b:xxxxx@h",
+		"SECRET@h":                 "xxxxx@h",
 		"file:///dir/a:b@c":        "file:///dir/a:b@c",
 		"nonsense":                 "nonsense",
-		"redis://u:SEC/RET@h/0":    "redis://u:xxxxx@h/0",
-		"redis://u:SEC#RET@h/0":    "redis://u:xxxxx@h/0",
-		"redis://u:SEC?RET@h/0":    "redis://u:xxxxx@h/0",
-		"redis://u:1/2@h":          "redis://u:xxxxx@h",
-		"redis:u:SECRET@h":         "redis:xxxxx@h",
+		"redis://u:SEC/RET@h/0":    "redis://xxxxx@h/0",
+		"redis://u:SEC#RET@h/0":    "redis://xxxxx@h/0",
+		"redis://u:SEC?RET@h/0":    "redis://xxxxx@h/0",
+		"redis://u:1/2@h":          "redis://xxxxx@h",
+		"redis:u:SECRET@h":         "xxxxx@h",
 		"redis://u:@h":             "redis://u:@h",
-		"file://u:SEC/RET@h/x":     "file://u:xxxxx@h/x",
+		"file://u:SEC/RET@h/x":     "file://xxxxx@h/x",
 
 		"redis://h/?password=SECRET&db=1": "redis://h/?password=xxxxx&db=1",
 		"redis://h/?a=b&Pass=S#E;C":       "redis://h/?a=b&Pass=xxxxx",
 		"file:///d?p%61ss=SECRET":         "file:///d?p%61ss=xxxxx",
 		"file:///d?client_secret=S&TOKEN": "file:///d?client_secret=xxxxx&TOKEN",
-		"redis://h/?auth_token=S@C:T":     "redis://h/?auth_token=xxxxx",
-		"redis://u:S@h/?password=S@C&a=b": "redis://u:xxxxx&a=b",
-		"redis://u:S?token=C@h/?a=b":      "redis://u:xxxxx",
+		"redis://h/?auth_token=S@C:T":     "redis://xxxxx",
+		"redis://u:S@h/?password=S@C&a=b": "redis://xxxxx&a=b",
+		"redis://u:S?token=C@h/?a=b":      "redis://xxxxx",
 	} {
 		if got := config.Redact(raw); got != want {
 			t.Errorf("Redact(%q) = %q, want %q", raw, got, want)

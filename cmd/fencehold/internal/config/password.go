@@ -85,9 +85,31 @@ func hasLiteralPassword(raw string) bool {
 // literal reports whether s has more than the names of variables.
 func literal(s string) bool { return regexp.MustCompile(`\$\{[^}]*\}`).ReplaceAllString(s, "") != "" }
 
+// unclear finds what stands before the hosts, if it is not plainly a user and a
+// password: a user alone, which may be a password, or text in which something
+// was not escaped, of which any piece may belong to one.
+func unclear(raw string) []span {
+	_, rest, found := strings.Cut(raw, "://")
+	if !found {
+		rest = raw
+	}
+	start, at := len(raw)-len(rest), strings.LastIndexByte(raw, '@')
+	if at <= start || strings.HasPrefix(strings.ToLower(raw), "file:///") {
+		return nil
+	}
+	if found && plainUser.MatchString(raw[start:at]) {
+		return nil
+	}
+	return []span{{start, at}}
+}
+
+// plainUser is a user, which may be empty, and a password. Escapes may be bad
+// in the password, which is hidden.
+var plainUser = regexp.MustCompile(`^([\w.~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*:[^/?#@]*$`)
+
 // Redact returns raw with its secrets hidden.
 func Redact(raw string) string {
-	spans := secrets(raw)
+	spans := append(secrets(raw), unclear(raw)...)
 	slices.SortFunc(spans, func(a, b span) int { return a.from - b.from })
 	var b strings.Builder
 	end := 0

@@ -8,6 +8,7 @@
 package exitcode
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -43,12 +44,16 @@ const (
 type UsageError struct {
 	// Command is the one whose help tells more.
 	Command string
+	// See tells more instead, unless it is empty.
+	See string
 	// Err is the rule.
 	Err error
 }
 
 // Error ends with where to read more.
-func (e *UsageError) Error() string { return e.Err.Error() + "; see " + e.Command + " --help" }
+func (e *UsageError) Error() string {
+	return e.Err.Error() + "; see " + cmp.Or(e.See, e.Command+" --help")
+}
 
 // Unwrap returns the rule that was broken.
 func (e *UsageError) Unwrap() error { return e.Err }

@@ -59,8 +59,8 @@ func (f *Flags) Declare(flags *pflag.FlagSet) {
 	f.declared = flags
 	flags.SetInterspersed(false)
 	flags.SetNormalizeFunc(Normalize)
-	flags.BoolVarP(&f.NoWait, "no-wait", "n", false, "do not wait for the lock (also --nonblock, --nb)")
-	flags.VarP(&f.Wait, "wait", "w", "wait for the lock at most so long; 0 is -n (also --timeout)")
+	flags.BoolVarP(&f.NoWait, "no-wait", "n", false, "do not wait for the lock; connecting takes its time (also --nonblock, --nb)")
+	flags.VarP(&f.Wait, "wait", "w", "wait for the lock at most so long; connecting comes on top; 0 is -n (also --timeout)")
 	flags.IntVarP(&f.BusyCode, "busy-exit-code", "E", exitcode.Busy, "exit code if the lock is not had (also --conflict-exit-code)")
 	flags.IntVar(&f.LostCode, "lost-exit-code", exitcode.Lost, "exit code if the lock is lost")
 	flags.BoolVarP(&f.Shared, "shared", "s", false, "share the lock with other readers")

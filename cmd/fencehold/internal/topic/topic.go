@@ -75,7 +75,7 @@ Options of Redis URLs, after ? and with & between:
   prefix=lock:         what all keys begin with; one with {TAG} keeps them in one slot
   min_replicas=0       how many replicas must have a grant before it counts
   replica_timeout=1s   how long to wait for them
-  dial_timeout=5s      how long a connection may take
+  dial_timeout=5s      how long a connection may take; the time of -w begins after it
   client_name=fencehold
                        what the server lists the connections as
   db=0                 the database, where the path does not say it
@@ -87,12 +87,39 @@ Options of Redis URLs, after ? and with & between:
   sentinel_username=NAME sentinel_password=PASSWORD sentinel_password_file=PATH
                        with Sentinels: how to log in there, if they ask for it
 
-"fencehold doctor" tells what locks are worth on the server of a URL.
+"fencehold doctor" tells what locks are worth on the server of a URL. "fencehold help
+redis" lists the rights that a user needs there.
 
 The URL is taken from --url, FENCEHOLD_URL, or url in the configuration file. There,
 ${NAME} stands for a variable of the environment, and password_file names a file
 that holds the password, so that it stands neither in the file nor in the list of
 processes.
+`
+
+// Redis says what a user of a Redis server needs. Its rules are those that package
+// redislock documents.
+const Redis = `A user of Redis or Valkey with the rights that locks need, and no others:
+
+  ACL SETUSER locks on >PASSWORD ~lock:* &lock:* +@scripting +ping +hello
+      +client|tracking +client|setname +role +wait +scan
+      +get +set +del +exists +pttl +pexpire +time +type
+      +zadd +zrem +zrange +zrank +zscore +zcard
+      +publish +spublish +subscribe +ssubscribe +unsubscribe +sunsubscribe
+      +punsubscribe +discard +pubsub +cluster|slots +cluster|shards
+
+It is one line for the server. lock: is the prefix: with another one in the URL it is
+another one here. From Redis 7.2 on, +client|setinfo spares a refused command at each
+connection. Without the right to subscribe or to publish, waiting is polling.
+
+"fencehold doctor" tries all of that. With more rights it sees more, which locks do
+not need:
+
+  +info                what the server is, its replicas and its memory
+  +config|get          what it keeps on disk
+  +acl|whoami          the name of the user
+  +cluster|info        the state of a Cluster
+
+"fencehold help urls" is about the URLs of such servers.
 `
 
 // Env lists the variables that are read and given.
@@ -102,12 +129,18 @@ const Env = `Environment that fencehold run gives to its command:
   FENCEHOLD_TOKEN        fencing token: larger with each grant of this lock
   FENCEHOLD_HOLDER       random id of this grant
   FENCEHOLD_FENCE        all three, as in the header Fencing-Token
-  FENCEHOLD_BACKEND      URL of the lock service, without password
+  FENCEHOLD_BACKEND      URL of the lock service, without password; "fencehold check"
+                         connects there unless told a URL
   FENCEHOLD_TTL_MS       the time of --ttl, in milliseconds
   FENCEHOLD_ACQUIRED_AT  when the lock was acquired (RFC 3339)
   FENCEHOLD_STACK        NAME=TOKEN;BACKEND of this and all outer runs, the outermost
                          first, with blanks between; NAME and BACKEND are
                          percent-encoded, with + for a blank, as in a query
+
+FENCEHOLD_BACKEND and FENCEHOLD_STACK have no password, so where the service wants one,
+"fencehold check" in the command needs the URL by FENCEHOLD_URL, a configuration file or
+--url. All other variables stay as they were: the command sees FENCEHOLD_URL with the
+password in it. Who does not want that uses password_file.
 
 Environment that fencehold reads; a flag counts more, a configuration file less:
 
@@ -131,6 +164,7 @@ const Config = `The configuration file is TOML. Each key may be left out:
 
 ${NAME} in a URL stands for a variable of the environment, which must be set. In the
 user and the password its value may hold any character, and is not percent-encoded.
+A URL with a password of its own does without password_file, if it counts more.
 A file that everybody can read must hold no password, neither before an @ nor in a
 query as the value of a password, secret or token. An @ behind the hosts is %40.
 

@@ -1,6 +1,8 @@
 package topic_test
 
 import (
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -36,11 +38,34 @@ func TestConfigExample(t *testing.T) {
 // TestWidth: the pages fit a terminal.
 func TestWidth(t *testing.T) {
 	t.Parallel()
-	for _, page := range []string{topic.ExitCodes, topic.URLs, topic.Env, topic.Config} {
+	for _, page := range []string{topic.ExitCodes, topic.URLs, topic.Redis, topic.Env, topic.Config} {
 		for line := range strings.Lines(page) {
 			if utf8.RuneCountInString(strings.TrimSpace(line)) > 90 || strings.Contains(line, "\t") {
 				t.Errorf("line is too wide, or has a tab: %q", line)
 			}
 		}
+	}
+}
+
+// rules are the rules for the user in a text. What begins its lines is left out.
+func rules(t *testing.T, text string) []string {
+	t.Helper()
+	_, rest, found := strings.Cut(text, "ACL SETUSER locks on >PASSWORD ")
+	list, _, ended := strings.Cut(strings.ReplaceAll(rest, "//", ""), "\n\n")
+	if !found || !ended {
+		t.Fatalf("no user in %q", text)
+	}
+	return strings.Fields(list)
+}
+
+// TestRedisRules: the help gives a user the rights that the package documents.
+func TestRedisRules(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("../../../../redislock/doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := rules(t, topic.Redis), rules(t, string(source)); !slices.Equal(got, want) {
+		t.Errorf("the help has %q, the package %q", got, want)
 	}
 }

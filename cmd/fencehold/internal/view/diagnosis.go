@@ -39,7 +39,7 @@ var features = []struct {
 	{fencehold.Fencing, "fencing", "each grant has a larger token than all before it", "grants have no tokens", "fencing"},
 	{
 		fencehold.Durable, "durable", "tokens go on rising after crashes and power cuts",
-		"not in every case: a crash of the service may forget the last locks and tokens", "durable",
+		"not promised: what a crash forgets depends on how the service keeps its data", "durable",
 	},
 	{fencehold.FairQueue, "queue", "who came first is served first", "waiters are served in no order", "fair_queue"},
 	{fencehold.MinHold, "min hold", "--min-hold works", "--min-hold does not work", "min_hold"},
