@@ -205,7 +205,7 @@ func (b *backend) release(ctx context.Context, name, holder, entry string, keep 
 	}
 	a, err := b.eval(ctx, Call{Script: releaseScript, Keys: []string{k.lock, k.counter, k.line}, Args: args})
 	if code(err) == "TRYAGAIN" && keep <= 0 {
-		// The keys of the name are on two nodes for now; this one is on one.
+		// While the slot moves, the keys of the name are on two nodes; this one is on one.
 		return b.eval(ctx, Call{
 			Script: releaseOneScript, Keys: []string{k.lock}, Args: []string{holder},
 		})

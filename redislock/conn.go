@@ -41,7 +41,7 @@ type Conn interface {
 }
 
 // Do sends one command and returns the reply: a string, an int64, nil, or a
-// slice of these.
+// slice or a map of these, as the client library makes them.
 type Do func(ctx context.Context, args ...string) (any, error)
 
 // Call is one run of a script. Its answer is one string.
