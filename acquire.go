@@ -39,7 +39,7 @@ func (m *Mutex) acquire(ctx context.Context, wait bool) (*Lease, error) {
 	defer c.working.Done()
 
 	start := time.Now()
-	lazy := lazycontext.New(ctx, c.whileOpen)
+	lazy := lazycontext.New(ctx, c.waiting.Derive)
 	defer lazy.Release()
 	grant, err := m.obtain(lazy, wait)
 	if err != nil {
@@ -266,6 +266,7 @@ func (m *Mutex) accept(ctx context.Context, grant driver.Grant, asked time.Time)
 	l := newLease(c, m.settings, grant, asked)
 	c.schedule.add(l)
 	l.tellAcquired()
+	l.askRedundancy()
 	return l, nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fencehold/fencehold/driver"
 	"github.com/fencehold/fencehold/fence"
+	"github.com/fencehold/fencehold/internal/lazycontext"
 	"github.com/fencehold/fencehold/internal/lineup"
 )
 
@@ -53,6 +54,7 @@ type Client struct {
 	renewals renewals
 	attempts attempts
 	herald   herald
+	waiting  *lazycontext.Shared // contexts that end with the client, too
 
 	life    context.Context // ends when the client is closed
 	end     context.CancelCauseFunc
@@ -94,7 +96,7 @@ func New(backend driver.Backend, opts ...Option) (*Client, error) {
 	}
 	info := backend.Info()
 	settings := config{
-		ttl: defaultTTL, maxWait: unset, maxHold: unset, minHold: unset, progress: unset, owner: defaultOwner(),
+		ttl: defaultTTLOn(info), maxWait: unset, maxHold: unset, minHold: unset, progress: unset, owner: defaultOwner(),
 	}
 	for _, opt := range opts {
 		opt(&settings)
@@ -115,8 +117,9 @@ func newClient(backend driver.Backend, info Info, settings config) *Client {
 	c.herald = herald{hooks: settings.hooks, logger: settings.logger, kind: info.Kind}
 	c.schedule.init(c)
 	c.renewals.init(c)
+	c.waiting = lazycontext.NewShared(c.whileOpen)
 	if watcher, ok := backend.(driver.Watcher); ok {
-		watcher.Watch(driver.Told{Lost: c.lostElsewhere, Missed: c.renewAll})
+		watcher.Watch(driver.Told{Lost: c.lostElsewhere, Redundancy: c.redundancyChanged, Missed: c.renewAll})
 	}
 	return c
 }
@@ -282,6 +285,7 @@ func (c *Client) Close() error {
 	}
 	c.end(ErrClosed)
 	c.working.Wait()
+	c.waiting.Close()
 	// A grant that arrived while the client was being closed.
 	leases = append(leases, c.schedule.leases()...)
 	for _, l := range leases {

@@ -18,16 +18,27 @@ func (l *Lease) finish(err error) bool {
 	// Contexts end before Done is closed: whoever wakes up by Done finds the
 	// work's context over.
 	for c := range l.contexts {
-		c.cancel(err)
+		c.cancel(l.how())
 		c.stop()
 	}
 	l.contexts = nil
-	close(l.done)
+	if l.done != nil {
+		close(l.done)
+	}
 	// A renewal on its way is called back, not awaited: the caller has the
 	// mutex that its answer needs.
 	l.renewal.stop()
 	l.client.schedule.remove(l)
 	return true
+}
+
+// how is the error with which the lease ended, as others see it: nil while it is
+// held. Most leases are released, and nobody asks them how they ended.
+func (l *Lease) how() error {
+	if l.err == ErrReleased { //nolint:errorlint // this very one, which has no name of the lock yet
+		return l.wrap("hold", ErrReleased)
+	}
+	return l.err
 }
 
 // lose ends the lease without a release.

@@ -19,6 +19,10 @@ type Hooks struct {
 	RenewalFailed func(Event)
 	// Expiring: the early warning of [Lease.Expiring].
 	Expiring func(Event)
+	// RedundancyLost: a lock that is kept on several servers is on no more of them
+	// than it takes, so that one that fails can cost the lease. It is called once
+	// each time that this comes about; see [Lease.Redundancy].
+	RedundancyLost func(Event)
 	// Lost: the lease ended without a release. Event.Err says how.
 	Lost func(Event)
 	// Released: Release was called on a lease that was held.

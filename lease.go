@@ -22,18 +22,19 @@ type Lease struct {
 	began    driver.Instant // before the request that was granted was sent
 	granted  time.Time
 	waited   time.Duration
-	done     chan struct{}
 
 	releasing sync.Mutex // held by Release
 
 	mu       sync.Mutex
 	grant    driver.Grant
 	term     term
-	err      error // how the lease ended; final
-	told     bool  // Release was called
+	err      error         // how the lease ended, see how; final
+	done     chan struct{} // made when somebody asks for it
+	told     bool          // Release was called
 	warning  chan struct{}
 	warned   bool
 	progress time.Time
+	spare    redundancy
 	contexts map[*leaseContext]struct{}
 	renewal  renewal
 
@@ -46,7 +47,7 @@ func newLease(c *Client, settings *config, grant driver.Grant, asked time.Time) 
 	now := time.Now()
 	l := &Lease{
 		client: c, settings: settings, began: grant.Sent, granted: now, waited: now.Sub(asked),
-		done: make(chan struct{}), grant: grant, term: termOf(grant), progress: now,
+		grant: grant, term: termOf(grant), progress: now,
 	}
 	l.renewal.plan(l.term, settings.ttl)
 	return l
@@ -104,7 +105,17 @@ func (l *Lease) Valid() bool {
 }
 
 // Done is closed when the lease is over, whatever ended it; see [Lease.Err].
-func (l *Lease) Done() <-chan struct{} { return l.done }
+func (l *Lease) Done() <-chan struct{} {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.done == nil {
+		l.done = make(chan struct{})
+		if l.err != nil {
+			close(l.done)
+		}
+	}
+	return l.done
+}
 
 // Err is nil while the lease is held, then [ErrReleased], or [ErrLost] with
 // the reason.
@@ -113,7 +124,7 @@ func (l *Lease) Err() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.look()
-	return l.err
+	return l.how()
 }
 
 // Expiring is closed as an early warning, while the lease is still held: a

@@ -48,7 +48,7 @@ func (l *Lease) remember(c *leaseContext) error {
 	defer l.mu.Unlock()
 	l.look()
 	if l.err != nil {
-		return l.err
+		return l.how()
 	}
 	if c.Context.Err() != nil {
 		return nil // the parent has ended, and forget may have been there

@@ -42,7 +42,8 @@ type config struct {
 
 // WithTTL sets how long a lease outlives its last renewal, and so how long a
 // crashed holder keeps others waiting. It takes from the backend's floor
-// ([Info].MinTTL) to 365 days. By default, 30 seconds.
+// ([Info].MinTTL) to its ceiling ([Info].MaxTTL), or to 365 days where it has
+// none. By default, 30 seconds, or the ceiling where that is less.
 func WithTTL(ttl time.Duration) Option {
 	return func(c *config) { c.set(&c.ttl, "TTL", ttl) }
 }
@@ -183,11 +184,13 @@ func (c *config) with(opts []Option) *config {
 
 // check finds the first rule that the settings break for a service.
 func (c *config) check(info Info) error {
-	switch {
-	case c.err != nil:
+	if c.err != nil {
 		return c.err
-	case c.ttl < info.MinTTL:
-		return invalid("TTL %v: %s takes no less than %v", c.ttl, info.Kind, info.MinTTL)
+	}
+	if err := checkTTL(c.ttl, info); err != nil {
+		return err
+	}
+	switch {
 	case c.minHold != unset && !info.Features.Has(MinHold):
 		return unsupported("minimum hold")
 	case c.detached && !info.Features.Has(Detached):
@@ -198,6 +201,25 @@ func (c *config) check(info Info) error {
 		return invalid("progress limit %v on a lease that is not renewed", c.progress)
 	}
 	return nil
+}
+
+// checkTTL compares a TTL with what a service takes.
+func checkTTL(ttl time.Duration, info Info) error {
+	switch {
+	case ttl < info.MinTTL:
+		return invalid("TTL %v: %s takes no less than %v", ttl, info.Kind, info.MinTTL)
+	case info.MaxTTL > 0 && ttl > info.MaxTTL:
+		return invalid("TTL %v: %s takes no more than %v", ttl, info.Kind, info.MaxTTL)
+	}
+	return nil
+}
+
+// defaultTTLOn is the TTL of who does not ask for one.
+func defaultTTLOn(info Info) time.Duration {
+	if info.MaxTTL > 0 {
+		return min(defaultTTL, info.MaxTTL)
+	}
+	return defaultTTL
 }
 
 // checkDuration is the one rule for durations.

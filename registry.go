@@ -28,6 +28,9 @@ var packages = map[string]string{
 	"valkeys": "redislock", "valkeys+sentinel": "redislock", "valkeys+cluster": "redislock",
 	"redis+unix": "redislock", "valkey+unix": "redislock", "unix": "redislock",
 	"redis-sentinel": "redislock", "rediss-sentinel": "redislock",
+	"redlock": "redislock/redlock", "redlocks": "redislock/redlock",
+	"redis+redlock": "redislock/redlock", "rediss+redlock": "redislock/redlock",
+	"valkey+redlock": "redislock/redlock", "valkeys+redlock": "redislock/redlock",
 }
 
 // Register makes [Open] use open for URLs with this scheme. Backend packages

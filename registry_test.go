@@ -16,12 +16,23 @@ func TestOpenNamesThePackageOfRedis(t *testing.T) {
 		"redis+cluster", "rediss+cluster", "valkey+cluster", "valkeys+cluster",
 		"redis-sentinel", "rediss-sentinel",
 	} {
-		_, err := fencehold.Open(t.Context(), scheme+"://:secret@host")
-		if !errors.Is(err, fencehold.ErrInvalid) || !strings.Contains(err.Error(), "import github.com/fencehold/fencehold/redislock") {
-			t.Errorf("%s: error %v, want one that names the package", scheme, err)
-		}
-		if strings.Contains(err.Error(), "secret") {
-			t.Errorf("%s: the error shows the password: %v", scheme, err)
-		}
+		mustNamePackage(t, scheme, "redislock")
+	}
+	for _, scheme := range []string{
+		"redlock", "redlocks", "redis+redlock", "rediss+redlock", "valkey+redlock", "valkeys+redlock",
+	} {
+		mustNamePackage(t, scheme, "redislock/redlock")
+	}
+}
+
+func mustNamePackage(t *testing.T, scheme, pkg string) {
+	t.Helper()
+	_, err := fencehold.Open(t.Context(), scheme+"://:secret@host")
+	hint := "import github.com/fencehold/fencehold/" + pkg + " to"
+	if !errors.Is(err, fencehold.ErrInvalid) || !strings.Contains(err.Error(), hint) {
+		t.Errorf("%s: error %v, want one that names the package", scheme, err)
+	}
+	if strings.Contains(err.Error(), "secret") {
+		t.Errorf("%s: the error shows the password: %v", scheme, err)
 	}
 }

@@ -53,7 +53,7 @@ func (l *Lease) over() (lost error, first bool) {
 	l.told = true
 	l.look()
 	lost = l.err
-	if l.finish(l.wrap("hold", ErrReleased)) {
+	if l.finish(ErrReleased) {
 		l.tell(l.client.herald.hooks.Released, slog.LevelDebug, "lock released", nil)
 	}
 	req := l.renewal.request

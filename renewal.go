@@ -209,8 +209,8 @@ func asLost(err error) *LostError {
 // when it would have ended. ctx bounds the call.
 func (l *Lease) Extend(ctx context.Context, ttl time.Duration) error {
 	err := checkDuration("TTL", ttl)
-	if err == nil && ttl < l.client.info.MinTTL {
-		err = invalid("TTL %v: %s takes no less than %v", ttl, l.client.info.Kind, l.client.info.MinTTL)
+	if err == nil {
+		err = checkTTL(ttl, l.client.info)
 	}
 	if err != nil {
 		return l.wrap("extend", err)
@@ -234,7 +234,7 @@ func (l *Lease) claim(ctx context.Context, cancel context.CancelFunc, ttl time.D
 	for {
 		l.mu.Lock()
 		l.look()
-		grant, over, other := l.grant, l.err, l.renewal.request
+		grant, over, other := l.grant, l.how(), l.renewal.request
 		if over == nil && other == nil {
 			l.renewal.request = &request{done: make(chan struct{}), cancel: cancel}
 			ttl = l.capTTL(ttl)

@@ -48,5 +48,6 @@ func (m *Mutex) resume(ctx context.Context, f Fence) (*Lease, error) {
 	}
 	l := newLease(c, m.settings, grant, time.Now())
 	c.schedule.add(l)
+	l.askRedundancy()
 	return l, nil
 }

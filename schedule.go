@@ -26,7 +26,8 @@ type schedule struct {
 
 	mu       sync.Mutex
 	heap     leaseHeap
-	sleeping time.Time // until when the goroutine sleeps
+	byHolder map[string]*Lease // nil unless the backend has news of single leases often
+	sleeping time.Time         // until when the goroutine sleeps
 	checking bool
 }
 
@@ -34,6 +35,9 @@ func (s *schedule) init(c *Client) {
 	s.client = c
 	s.checker, _ = c.backend.(driver.Checker)
 	s.wake = make(chan struct{}, 1)
+	if _, ok := c.backend.(driver.Redundant); ok {
+		s.byHolder = map[string]*Lease{}
+	}
 }
 
 // add takes a lease in.
@@ -45,6 +49,9 @@ func (s *schedule) add(l *Lease) {
 	defer s.mu.Unlock()
 	l.next = next
 	heap.Push(&s.heap, l)
+	if s.byHolder != nil {
+		s.byHolder[l.grant.Holder] = l
+	}
 	if s.done == nil {
 		s.done = make(chan struct{})
 		go s.run()
@@ -83,6 +90,21 @@ func (s *schedule) remove(l *Lease) {
 	if l.index >= 0 {
 		heap.Remove(&s.heap, l.index)
 	}
+	// A grant that was resumed here may be that of two leases.
+	if s.byHolder[l.grant.Holder] == l {
+		delete(s.byHolder, l.grant.Holder)
+	}
+}
+
+// ofHolder returns the lease of a holder on a backend that is Redundant, nil if
+// it has none.
+func (s *schedule) ofHolder(name, holder string) *Lease {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.byHolder[holder]; l != nil && l.Name() == name {
+		return l
+	}
+	return nil
 }
 
 // leases returns those that are held.

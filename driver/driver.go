@@ -92,6 +92,10 @@ type Told struct {
 	// ended, with a LostError. A call for a grant that nobody has any more is
 	// harmless.
 	Lost func(name, holder string, how error)
+	// Redundancy is called by a [Redundant] backend after that of a grant has
+	// become known, or has changed. A call for a grant that nobody has yet, or
+	// any more, is harmless.
+	Redundancy func(name, holder string, spare int)
 	// Missed is called when words of the service may have been missed: the
 	// grants that renew themselves are renewed at once, which shows how they
 	// stand.

@@ -16,6 +16,8 @@ type Info struct {
 	Features Features
 	// MinTTL is the smallest TTL that the service takes.
 	MinTTL time.Duration
+	// MaxTTL is the largest TTL that the service takes, 0 for no limit of its own.
+	MaxTTL time.Duration
 }
 
 // Features are promises that not every lock service can make.

@@ -69,6 +69,9 @@ func testDurations(t *testing.T, s *suite) {
 	bad := []time.Duration{
 		0, -time.Second, 1, 999 * time.Microsecond, time.Millisecond, s.info.MinTTL - 1, math.MaxInt64, math.MinInt64,
 	}
+	if s.info.MaxTTL > 0 {
+		bad = append(bad, s.info.MaxTTL+1)
+	}
 	for _, d := range bad {
 		_, err := client.Mutex(lock, fencehold.WithTTL(d)).TryAcquire(bounded(t))
 		mustBe(t, err, fencehold.ErrInvalid)
@@ -95,7 +98,11 @@ func testDurations(t *testing.T, s *suite) {
 
 func testEffectiveTTL(t *testing.T, s *suite) {
 	client := s.runsOut(t)
-	for _, ttl := range []time.Duration{s.info.MinTTL, s.info.MinTTL + 1500*time.Microsecond, 90 * time.Second} {
+	longest := 90 * time.Second
+	if s.info.MaxTTL > 0 {
+		longest = min(longest, s.info.MaxTTL)
+	}
+	for _, ttl := range []time.Duration{s.info.MinTTL, s.info.MinTTL + 1500*time.Microsecond, longest} {
 		lease := acquire(t, client, name(t), fencehold.WithTTL(ttl))
 		if got := lease.TTL(); got < ttl-time.Millisecond || got > ttl+time.Second {
 			t.Errorf("asked for a TTL of %v, granted %v", ttl, got)

@@ -33,7 +33,7 @@ func Run(t *testing.T, open func(t *testing.T) driver.Backend) {
 	s := newSuite(t, open)
 	for _, part := range [][]test{
 		exclusionTests, fencingTests, expiryTests, queueTests, releaseTests,
-		cancelTests, inspectTests, argumentTests, closingTests,
+		cancelTests, inspectTests, argumentTests, closingTests, redundancyTests,
 	} {
 		for _, part := range part {
 			if part.needs != 0 && !s.info.Features.Has(part.needs) {

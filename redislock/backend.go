@@ -1,6 +1,7 @@
 package redislock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/fencehold/fencehold"
 	"github.com/fencehold/fencehold/driver"
+	"github.com/fencehold/fencehold/redislock/internal/record"
 )
 
 // minTTL is the floor: renewing three times within less is not a matter of
@@ -25,13 +27,14 @@ type backend struct {
 	conn   Conn
 	opts   Options
 	keys   keyspace
+	memory memory
 	info   driver.Info
 	client string // the random id of this client towards others
-	host   string
 
-	described atomic.Pointer[description]
+	describer *record.Describer
 	timed     atomic.Pointer[times]
 	lines     lines
+	combiner  combiner
 	gone      departed
 	losses    *ear // where losses are heard; in a line's ear outside of a Cluster
 	told      atomic.Pointer[driver.Told]
@@ -46,8 +49,11 @@ func newBackend(conn Conn, opts Options, url string) *backend {
 	b := &backend{
 		conn: conn, opts: opts, keys: newKeyspace(opts.Prefix, conn.Mode() == Cluster),
 		info:   driver.Info{Kind: "redis", URL: url, Features: features, MinTTL: minTTL},
-		client: driver.NewHolder()[:16], host: hostname(),
+		client: driver.NewHolder()[:16],
 	}
+	b.describer = record.NewDescriber(b.client)
+	b.memory.init(b.keys)
+	b.combiner.b = b
 	b.life, b.end = context.WithCancel(context.Background())
 	b.lines.init(b)
 	b.losses = newEar(b, func(string) Subscription {
@@ -56,14 +62,6 @@ func newBackend(conn Conn, opts Options, url string) *backend {
 	b.losses.hear = b.hearLoss
 	b.losses.onEpoch = b.missedLosses
 	return b
-}
-
-func hostname() string {
-	host, err := os.Hostname()
-	if err != nil {
-		return "localhost"
-	}
-	return host
 }
 
 // Info implements [driver.Backend].
@@ -92,16 +90,29 @@ func (b *backend) TryAcquire(ctx context.Context, req driver.Request) (driver.Gr
 	if err := b.usable(ctx); err != nil {
 		return driver.Grant{}, err
 	}
-	mode := "try"
+	k := b.memory.of(req.Name)
 	if req.Barging {
-		mode = "barge"
+		return b.tryAcquire(ctx, req, k, "barge")
 	}
-	k := b.keys.of(req.Name)
+	if b.simple(k) {
+		o := b.combiner.gather(k, req.Holder, b.timesOf(req.TTL).ttl, b.describe(req))
+		if o == nil {
+			defer b.combiner.landed()
+		} else if err := o.wait(ctx); err == nil {
+			return b.grantOf(o, req.TTL), nil
+		} else if !errors.Is(err, errNotSimple) {
+			return driver.Grant{}, err
+		}
+	}
+	return b.tryAcquire(ctx, req, k, "try")
+}
+
+// tryAcquire makes one attempt by a request of its own.
+func (b *backend) tryAcquire(ctx context.Context, req driver.Request, k *known, mode string) (driver.Grant, error) {
+	args := newArgs(req.Holder, b.timesOf(req.TTL).ttl, b.describe(req), mode, k.keys.where)
+	defer args.free()
 	sent := driver.Now()
-	a, err := b.grant(ctx, req.Name, req.Holder, Call{
-		Script: acquireScript, Keys: []string{k.lock, k.counter, k.line},
-		Args: []string{req.Holder, b.timesOf(req.TTL).ttl, b.describe(req), mode, k.where},
-	})
+	a, err := b.grant(ctx, req.Name, req.Holder, Call{Script: acquireScript, Keys: k.all, Args: args.list})
 	switch {
 	case err != nil:
 		return driver.Grant{}, err
@@ -177,12 +188,24 @@ func (b *backend) Release(ctx context.Context, grant driver.Grant, keep time.Dur
 		return fencehold.ErrClosed
 	}
 	left, waited := b.gone.find(grant.Holder)
-	holder := grant.Holder
-	if waited {
-		holder = left.holder
+	if k := b.memory.of(grant.Name); !waited && keep <= 0 && b.simple(k) {
+		o := b.combiner.gather(k, grant.Holder, "", "")
+		if o == nil {
+			defer b.combiner.landed()
+		} else if err := o.wait(ctx); !errors.Is(err, errNotSimple) {
+			return err
+		} else {
+			b.memory.contest(k)
+		}
 	}
-	a, err := b.release(ctx, grant.Name, holder, left.entry, keep)
-	if waited && err == nil {
+	return b.releaseAlone(ctx, grant, left, keep)
+}
+
+// releaseAlone releases by a request of its own; left is of a wait that was given
+// up.
+func (b *backend) releaseAlone(ctx context.Context, grant driver.Grant, left departure, keep time.Duration) error {
+	a, err := b.release(ctx, grant.Name, cmp.Or(left.holder, grant.Holder), left.entry, keep)
+	if left.holder != "" && err == nil {
 		b.gone.released(grant.Holder)
 	}
 	switch {
@@ -195,19 +218,20 @@ func (b *backend) Release(ctx context.Context, grant driver.Grant, keep time.Dur
 }
 
 func (b *backend) release(ctx context.Context, name, holder, entry string, keep time.Duration) (answer, error) {
-	k := b.keys.of(name)
-	args := []string{holder, k.where}
+	k := b.memory.of(name)
+	args := newArgs(holder, k.keys.where)
+	defer args.free()
 	switch {
 	case keep > 0:
-		args = append(args, millis(keep), valueHead+driver.NewHolder()+":", entry)
+		args.add(millis(keep), record.Head+driver.NewHolder()+":", entry)
 	case entry != "":
-		args = append(args, "0", "", entry)
+		args.add("0", "", entry)
 	}
-	a, err := b.eval(ctx, Call{Script: releaseScript, Keys: []string{k.lock, k.counter, k.line}, Args: args})
+	a, err := b.eval(ctx, Call{Script: releaseScript, Keys: k.all, Args: args.list})
 	if code(err) == "TRYAGAIN" && keep <= 0 {
 		// While the slot moves, the keys of the name are on two nodes; this one is on one.
 		return b.eval(ctx, Call{
-			Script: releaseOneScript, Keys: []string{k.lock}, Args: []string{holder},
+			Script: releaseOneScript, Keys: k.all[:1], Args: []string{holder},
 		})
 	}
 	return a, err

@@ -3,6 +3,8 @@ package redislock
 import (
 	"context"
 	"time"
+
+	"github.com/fencehold/fencehold/redislock/internal/refusal"
 )
 
 // Conn is a Redis client as the backend uses it. [New] makes one of a rueidis
@@ -44,7 +46,8 @@ type Conn interface {
 // slice or a map of these, as the client library makes them.
 type Do func(ctx context.Context, args ...string) (any, error)
 
-// Call is one run of a script. Its answer is one string.
+// Call is one run of a script. Its answer is one string. Keys and Args are
+// used again once the method that was given the call has returned.
 type Call struct {
 	Script *Script
 	Keys   []string
@@ -67,10 +70,7 @@ type Subscription struct {
 
 // ServerError is an error that the server answered. It begins with a code in
 // capital letters, such as READONLY.
-type ServerError string
-
-// Error returns the server's text.
-func (e ServerError) Error() string { return string(e) }
+type ServerError = refusal.ServerError
 
 // Mode says how the servers behind a client belong together.
 type Mode int

@@ -78,6 +78,12 @@ func (d *departed) find(first string) (departure, bool) {
 	return departure{}, false
 }
 
+// knows reports whether there is a wait that began with a holder id.
+func (d *departed) knows(first string) bool {
+	_, known := d.find(first)
+	return known
+}
+
 // released says that the wait that began with a holder id has left the line.
 func (d *departed) released(first string) {
 	d.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fencehold/fencehold/driver"
+	"github.com/fencehold/fencehold/redislock/internal/record"
 )
 
 // scanStep is how many keys the server is asked to look at in one step of a
@@ -150,15 +151,15 @@ func (b *backend) holding(name, text string) driver.Holding {
 		return h
 	}
 	h.Held, h.TTL = true, max(ttl, 0)
-	v, ours := parseValue(rest)
+	v, ours := record.Parse(rest)
 	switch {
 	case kind != "s":
 		h.Foreign, h.Owner = true, "another format ("+kind+")"
 	case !ours:
 		h.Foreign, h.Holder = true, strangerHead+digest
 	default:
-		h.Holder, h.Token, h.Since, h.Kept = v.holder, v.token, v.since(), v.about.kept
-		h.Owner, h.Labels, h.Host, h.PID = v.about.owner, v.about.labels, v.about.host, v.about.pid
+		h.Holder, h.Token, h.Since, h.Kept = v.Holder, v.Token, v.Since(), v.About.Kept
+		h.Owner, h.Labels, h.Host, h.PID = v.About.Owner, v.About.Labels, v.About.Host, v.About.PID
 	}
 	return h
 }
@@ -173,8 +174,8 @@ func waiterOf(line string) driver.Waiter {
 	f.next()
 	f.next()
 	f.next()
-	a := parseAbout(string(f))
-	return driver.Waiter{Owner: a.owner, Host: a.host, PID: a.pid, Since: time.UnixMicro(ticket)}
+	a := record.ParseAbout(string(f))
+	return driver.Waiter{Owner: a.Owner, Host: a.Host, PID: a.PID, Since: time.UnixMicro(ticket)}
 }
 
 // bargeShift puts the tickets of those who barge before all others.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/fencehold/fencehold"
 	"github.com/fencehold/fencehold/driver"
+	"github.com/fencehold/fencehold/redislock/internal/record"
 )
 
 // Watch implements [driver.Watcher]: a client hears when a grant of its is
@@ -36,7 +37,7 @@ func (b *backend) hearLoss(_, payload string) {
 	holder, word := f.next(), f.next()
 	name, err := strconv.Unquote(string(f))
 	if told := b.told.Load(); told != nil && err == nil {
-		told.Lost(name, holder, parseWord(word))
+		told.Lost(name, holder, record.ParseWord(word))
 	}
 }
 
@@ -60,7 +61,7 @@ func (b *backend) Revoke(ctx context.Context, r driver.Revocation) error {
 	a, err := b.eval(ctx, Call{
 		Script: revokeScript, Keys: []string{k.lock, k.counter, k.line, b.keys.word(k.tag, r.Holder)},
 		Args: []string{
-			holder, digest, b.keys.kin, k.tag, wordOf(r), millis(wordLasts), b.keys.losses(), strconv.Quote(r.Name),
+			holder, digest, b.keys.kin, k.tag, record.WordOf(r), millis(wordLasts), b.keys.losses(), strconv.Quote(r.Name),
 		},
 	})
 	switch {

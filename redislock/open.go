@@ -2,26 +2,16 @@ package redislock
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
-	"net"
-	"time"
-
-	"github.com/redis/rueidis"
 
 	"github.com/fencehold/fencehold"
 	"github.com/fencehold/fencehold/driver"
+	"github.com/fencehold/fencehold/redislock/internal/dial"
 	"github.com/fencehold/fencehold/redislock/internal/redisurl"
 )
 
-// How a client that was opened by URL talks to its servers. A request that is
-// not answered within answerLimit ends its connection; a missed message about a
-// failover is made up for within refreshEvery.
-const (
-	answerLimit  = 5 * time.Second
-	refreshEvery = 2 * time.Second
-	bufferSize   = 64 << 10
-)
+// answerLimit is how long a request of a client that was opened by URL may take.
+const answerLimit = dial.AnswerLimit
 
 func init() {
 	for _, scheme := range redisurl.Schemes() {
@@ -35,13 +25,9 @@ func open(ctx context.Context, rawURL string) (driver.Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", fencehold.ErrInvalid, err)
 	}
-	option, err := clientOption(u)
+	client, err := dial.Client(ctx, u)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", fencehold.ErrInvalid, err)
-	}
-	client, err := connect(ctx, option)
-	if err != nil {
-		return nil, unconnected(u, err)
+		return nil, err
 	}
 	opts := &Options{
 		Prefix: u.Prefix, NoPrefix: u.Prefix == "", MinReplicas: u.MinReplicas, ReplicaTimeout: u.ReplicaTimeout,
@@ -52,66 +38,4 @@ func open(ctx context.Context, rawURL string) (driver.Backend, error) {
 		client.Close()
 	}
 	return backend, err
-}
-
-// connect is [rueidis.NewClient], which knows no context.
-func connect(ctx context.Context, option rueidis.ClientOption) (rueidis.Client, error) {
-	type outcome struct {
-		client rueidis.Client
-		err    error
-	}
-	done := make(chan outcome, 1)
-	go func() {
-		client, err := rueidis.NewClient(option)
-		done <- outcome{client, err}
-	}()
-	select {
-	case o := <-done:
-		return o.client, o.err
-	case <-ctx.Done():
-		go func() {
-			if o := <-done; o.err == nil {
-				o.client.Close()
-			}
-		}()
-		return nil, ctx.Err()
-	}
-}
-
-// clientOption turns a URL into the options of a client.
-func clientOption(u *redisurl.URL) (rueidis.ClientOption, error) {
-	password, sentinelPassword, err := u.Secrets()
-	if err != nil {
-		return rueidis.ClientOption{}, err
-	}
-	secure, err := u.TLSConfig()
-	if err != nil {
-		return rueidis.ClientOption{}, err
-	}
-	dialer := net.Dialer{Timeout: u.DialTimeout}
-	option := rueidis.ClientOption{
-		InitAddress: u.Addrs, SelectDB: u.DB, ClientName: u.ClientName,
-		Username: u.Username, Password: password, TLSConfig: secure,
-		Dialer: dialer, ConnWriteTimeout: answerLimit,
-		// Requests are repeated by those who know what may be repeated.
-		DisableRetry: true, DisableCache: true,
-		// One connection: what is sent at the same moment travels together. And
-		// always pipelined: else a context that ends takes the connection along.
-		PipelineMultiplex: -1, AlwaysPipelining: true, ReadBufferEachConn: bufferSize, WriteBufferEachConn: bufferSize,
-		ForceSingleClient: u.Mode == redisurl.Single,
-	}
-	switch {
-	case u.Network == "unix":
-		option.DialCtxFn = func(ctx context.Context, path string, d *net.Dialer, _ *tls.Config) (net.Conn, error) {
-			return d.DialContext(ctx, "unix", path)
-		}
-	case u.Mode == redisurl.Sentinel:
-		option.Sentinel = rueidis.SentinelOption{
-			Dialer: dialer, TLSConfig: secure, MasterSet: u.Master, ClientName: u.ClientName,
-			Username: u.SentinelUsername, Password: sentinelPassword, TopologyRefreshInterval: refreshEvery,
-		}
-	case u.Mode == redisurl.Cluster:
-		option.ClusterOption.ShardsRefreshInterval = refreshEvery
-	}
-	return option, nil
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/fencehold/fencehold/redislock/internal/refusal"
 )
 
 // rueidisConn is a [Conn] on a rueidis client.
@@ -15,6 +17,10 @@ type rueidisConn struct {
 	client rueidis.Client
 	owned  bool // closed with the backend
 }
+
+// NewRueidisConn returns a [Conn] on a client of the caller, which stays the
+// caller's: closing the Conn does not close it.
+func NewRueidisConn(client rueidis.Client) Conn { return &rueidisConn{client: client} }
 
 // Mode implements [Conn].
 func (c *rueidisConn) Mode() Mode {
@@ -46,11 +52,11 @@ func (c *rueidisConn) Eval(ctx context.Context, call Call) (string, error) {
 }
 
 func evalsha(b rueidis.Builder, call Call) rueidis.Completed {
-	return b.Evalsha().Sha1(call.Script.sha1).Numkeys(int64(len(call.Keys))).Key(call.Keys...).Arg(call.Args...).Build()
+	return b.Evalsha().Sha1(call.Script.SHA1()).Numkeys(int64(len(call.Keys))).Key(call.Keys...).Arg(call.Args...).Build()
 }
 
 func eval(b rueidis.Builder, call Call) rueidis.Completed {
-	return b.Eval().Script(call.Script.source).Numkeys(int64(len(call.Keys))).Key(call.Keys...).Arg(call.Args...).Build()
+	return b.Eval().Script(call.Script.Source()).Numkeys(int64(len(call.Keys))).Key(call.Keys...).Arg(call.Args...).Build()
 }
 
 // EvalMany implements [Conn].
@@ -199,15 +205,7 @@ func textOf(result rueidis.RedisResult) (string, error) {
 }
 
 // serverError marks what the server answered.
-func serverError(err error) error {
-	if rueidis.IsRedisNil(err) {
-		return nil
-	}
-	if answered, ok := rueidis.IsRedisErr(err); ok {
-		return ServerError(answered.Error())
-	}
-	return err
-}
+func serverError(err error) error { return refusal.OfClient(err) }
 
 func isNoScript(err error) bool {
 	answered, ok := errors.AsType[ServerError](err)

@@ -10,14 +10,15 @@ import (
 	"github.com/fencehold/fencehold"
 	"github.com/fencehold/fencehold/driver"
 	"github.com/fencehold/fencehold/fence"
+	"github.com/fencehold/fencehold/redislock/internal/record"
 )
 
 // A wait is one request that stands in line.
 type wait struct {
-	line *line
-	keys keys
-	req  driver.Request
-	meta string
+	line  *line
+	known *known
+	req   driver.Request
+	meta  string
 	// times are what the server is told of the TTL.
 	times *times
 
@@ -69,10 +70,22 @@ func (b *backend) Acquire(ctx context.Context, req driver.Request) (driver.Grant
 	if err := b.usable(ctx); err != nil {
 		return driver.Grant{}, err
 	}
-	k := b.keys.of(req.Name)
-	l := b.lines.get(k.tag)
+	k := b.memory.of(req.Name)
+	if !req.Barging && b.memory.calm(k) && !b.gone.knows(req.Holder) {
+		grant, err := b.patiently(ctx, req)
+		if !errors.Is(err, fencehold.ErrHeld) {
+			return grant, err
+		}
+		b.memory.contest(k)
+	}
+	return b.stand(ctx, req, k)
+}
+
+// stand waits in line.
+func (b *backend) stand(ctx context.Context, req driver.Request, k *known) (driver.Grant, error) {
+	l := b.lines.get(k.keys.tag)
 	defer b.lines.put(l)
-	w := &wait{line: l, keys: k, req: req, meta: b.describe(req), times: b.timesOf(req.TTL), ticket: "last"}
+	w := &wait{line: l, known: k, req: req, meta: b.describe(req), times: b.timesOf(req.TTL), ticket: "last"}
 	w.holder = b.holderFor(req)
 	if ticket, ok := l.vacancies.take(req.Name); ok && !req.Barging {
 		w.ticket = ticket
@@ -159,9 +172,9 @@ func (w *wait) ask(ctx context.Context) (driver.Grant, time.Duration, error) {
 	now := w.line.ear.epoch()
 	sent := driver.Now()
 	a, err := b.grant(ctx, w.req.Name, w.holder, Call{
-		Script: acquireScript, Keys: []string{w.keys.lock, w.keys.counter, w.keys.line},
+		Script: acquireScript, Keys: w.known.all,
 		Args: []string{
-			w.holder, w.times.ttl, w.meta, mode, w.keys.where,
+			w.holder, w.times.ttl, w.meta, mode, w.known.keys.where,
 			b.client + "\n" + w.times.grant + "\n" + now.channel + "\n" + w.times.life + "\n" + w.ticket,
 		},
 	})
@@ -176,11 +189,15 @@ func (w *wait) ask(ctx context.Context) (driver.Grant, time.Duration, error) {
 		grant, err := w.renew(ctx)
 		return grant, backoff(), err
 	case a.code == codeGranted:
+		if !w.stood {
+			b.memory.cool()
+		}
 		return b.granted(w.req.Name, w.holder, sent, a), 0, nil
 	case a.code == codeUnknown:
 		w.rename()
 		return driver.Grant{}, 0, errWaiting
 	}
+	b.memory.contest(w.known)
 	w.joined, w.stood, w.ticket, w.last = true, true, a.place.ticket, heldBy(a)
 	w.line.learn(sent, now.id, a.seen)
 	return driver.Grant{}, restFor(a), errWaiting
@@ -197,7 +214,7 @@ func (w *wait) rename() {
 
 // restFor is how long to wait before checking, if nothing is heard.
 func restFor(a answer) time.Duration {
-	_, ours := parseValue(a.value)
+	_, ours := record.Parse(a.value)
 	switch {
 	case a.kind == "s" && ours && a.ttl >= 0:
 		return a.ttl + slack + time.Duration(min(a.place.rank, maxRank))*rankStep

@@ -100,7 +100,7 @@ func (a *app) openAround(cmd *cobra.Command, around string) (*fencehold.Client, 
 	if around == "" || settings.Origin("url") != "default" {
 		return a.open(cmd.Context())
 	}
-	client, err := fencehold.Open(cmd.Context(), around)
+	client, err := connect(cmd.Context(), around)
 	if exitcode.Of(err) == exitcode.NoPerm {
 		err = fmt.Errorf("%w; %s has no password: give the URL to run by FENCEHOLD_URL or a configuration file, "+
 			"or to this command by --url", err, guarded.EnvBackend)

@@ -118,7 +118,7 @@ func (a *app) tree() *cobra.Command {
 	root.AddCommand(
 		a.runCommand(), a.acquireCommand(), a.renewCommand(), a.releaseCommand(), a.checkCommand(),
 		a.lsCommand(), a.inspectCommand(), a.unlockCommand(), a.watchCommand(), a.doctorCommand(),
-		a.configCommand(), a.versionCommand(),
+		a.redlockCommand(), a.configCommand(), a.versionCommand(),
 	)
 	root.AddCommand(topics()...)
 	a.complete(root, "log-format", "text", "json")
@@ -130,7 +130,7 @@ func (a *app) tree() *cobra.Command {
 
 // globalFlags are those that every command takes.
 func (a *app) globalFlags(flags *pflag.FlagSet) {
-	flags.String("url", "", "where the locks are kept; see fencehold help urls (default file://)")
+	flags.Var(new(urlFlag), "url", "where the locks are kept; see fencehold help urls (default file://)")
 	flags.String("config", "", "configuration file (see fencehold help config)")
 	flags.String("profile", "", "profile of the configuration file")
 	flags.String("log-format", "text", "messages on standard error: text or json")
@@ -143,6 +143,9 @@ func (a *app) globalFlags(flags *pflag.FlagSet) {
 func (a *app) settings() (*config.Config, error) {
 	if a.config != nil {
 		return a.config, nil
+	}
+	if err := a.checkURLs(); err != nil {
+		return nil, err
 	}
 	c, err := config.Load(a.source())
 	if err != nil {
@@ -217,7 +220,7 @@ func (a *app) open(ctx context.Context, opts ...fencehold.Option) (*fencehold.Cl
 	if err != nil {
 		return nil, err
 	}
-	client, err := fencehold.Open(ctx, c.Get("url"), opts...)
+	client, err := connect(ctx, c.Get("url"), opts...)
 	if err != nil && errors.Is(err, fencehold.ErrInvalid) {
 		return nil, a.invalidURL(c, err)
 	}

@@ -7,15 +7,7 @@
 --          N WORD VALUE not the holder's; WORD says how it was revoked, or is -
 local holder = ARGV[1]
 
--- Most often the lock is the holder's and nobody waits for it.
-if #ARGV == 2 and redis.call('EXISTS', KEYS[3]) == 0 then
-  local head = 'fh1:' .. holder .. ':'
-  local value = redis.pcall('GET', KEYS[1])
-  if type(value) == 'string' and string.sub(value, 1, #head) == head then
-    redis.call('DEL', KEYS[1])
-    return 'R'
-  end
-end
+--include quick
 
 --include value
 --include message

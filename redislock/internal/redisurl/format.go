@@ -3,6 +3,7 @@ package redisurl
 import (
 	"strconv"
 	"strings"
+	"time"
 )
 
 // String returns a URL of the same service without its passwords: what Parse
@@ -28,6 +29,9 @@ func (u URL) GoString() string { return "redisurl.URL(" + u.String() + ")" }
 // schemeName is the canonical one: valkey and aliases have none of their own.
 func (u URL) schemeName() string {
 	name := "redis"
+	if u.Mode == Redlock {
+		name = "redlock"
+	}
 	if u.TLS {
 		name += "s"
 	}
@@ -58,6 +62,8 @@ func (u URL) location() string {
 	return list
 }
 
+func formatNumber(f float64) string { return strconv.FormatFloat(f, 'g', -1, 64) }
+
 // setting is an option with its value.
 type setting struct{ name, value string }
 
@@ -74,6 +80,11 @@ func (u URL) differing() []setting {
 		add("db", strconv.Itoa(u.DB), "0")
 	}
 	add("prefix", u.Prefix, DefaultPrefix)
+	if u.Mode == Redlock {
+		add("max_ttl", u.MaxTTL.String(), DefaultMaxTTL.String())
+		add("drift", formatNumber(u.Drift), formatNumber(DefaultDrift))
+		add("node_timeout", u.NodeTimeout.String(), time.Duration(0).String())
+	}
 	add("min_replicas", strconv.Itoa(u.MinReplicas), "0")
 	add("replica_timeout", u.ReplicaTimeout.String(), DefaultReplicaTimeout.String())
 	add("dial_timeout", u.DialTimeout.String(), DefaultDialTimeout.String())

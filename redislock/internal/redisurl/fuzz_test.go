@@ -22,6 +22,9 @@ func FuzzParse(f *testing.F) {
 	f.Add("redis-sentinel", "u", "#", "a?sentinelMasterId=m")
 	f.Add("valkeys+cluster", "", "/?", "a,[fe80::1%25e]:1/0?prefix={a}&min_replicas=2&replica_timeout=3ms")
 	f.Add("redis", "", "x", "h?client_name=a&dial_timeout=1.5s&password_file=f&prefx=")
+	f.Add("redlock", "u", "p@s", "a,b:1,[::1]/2?max_ttl=90s&drift=0.02&node_timeout=50ms&prefix=")
+	f.Add("redlocks", "", "x", "a,b,c,d,e?drift=nan&max_ttl=1h&insecure=1")
+	f.Add("valkey+redlock", "u", "", "a,a,c?drift=5e-1&min_replicas=1")
 	f.Fuzz(func(t *testing.T, scheme, user, password, rest string) {
 		if strings.Contains(scheme+user+rest, marker) {
 			return // what is no password may be shown

@@ -16,7 +16,7 @@ func nearestOption(name string) string {
 }
 
 // nearestScheme is nearestOption for schemes, which may be in upper case.
-func nearestScheme(name string) string { return nearest(strings.ToLower(name), Schemes()) }
+func nearestScheme(name string) string { return nearest(strings.ToLower(name), allSchemes()) }
 
 // nearest returns the one of some names that is most like name, the first of
 // several, or "" if none is within maxDistance.

@@ -27,6 +27,7 @@ func TestDistance(t *testing.T) {
 func TestNearest(t *testing.T) {
 	for name, want := range map[string]string{
 		"redus": "redis", "REDIS": "redis", "valky": "valkey", "redis+sentinal": "redis+sentinel", "http": "", "": "",
+		"redlok": "redlock", "redlocs": "redlock",
 	} {
 		if got := nearestScheme(name); got != want {
 			t.Errorf("nearest to %q: %q, want %q", name, got, want)

@@ -24,6 +24,11 @@ type place struct {
 var (
 	anywhere     = place{holds: func(scheme) bool { return true }}
 	withTLS      = place{func(s scheme) bool { return s.tls }, "only with TLS: want a scheme such as rediss"}
+	withRedlock  = place{func(s scheme) bool { return s.mode == Redlock }, "only with redlock://"}
+	withReplicas = place{
+		func(s scheme) bool { return s.mode != Redlock },
+		"not with redlock://, whose servers have no replicas",
+	}
 	withSentinel = place{func(s scheme) bool { return s.mode == Sentinel }, "only with Sentinels"}
 	byOption     = place{
 		func(s scheme) bool { return s.byOption },
@@ -38,8 +43,11 @@ const secretOption = "sentinel_password"
 var options = []option{
 	{"db", anywhere, setDB},
 	{"prefix", anywhere, setPrefix},
-	{"min_replicas", anywhere, setMinReplicas},
-	{"replica_timeout", anywhere, timeout(func(u *URL) *time.Duration { return &u.ReplicaTimeout })},
+	{"max_ttl", withRedlock, setMaxTTL},
+	{"drift", withRedlock, setDrift},
+	{"node_timeout", withRedlock, timeout(func(u *URL) *time.Duration { return &u.NodeTimeout })},
+	{"min_replicas", withReplicas, setMinReplicas},
+	{"replica_timeout", withReplicas, timeout(func(u *URL) *time.Duration { return &u.ReplicaTimeout })},
 	{"dial_timeout", anywhere, timeout(func(u *URL) *time.Duration { return &u.DialTimeout })},
 	{"client_name", anywhere, setClientName},
 	{"password_file", anywhere, text(func(u *URL) *string { return &u.PasswordFile })},

@@ -25,6 +25,9 @@ func newReading(s scheme) *reading {
 	if s.unix {
 		u.Network = "unix"
 	}
+	if s.mode == Redlock {
+		u.MaxTTL, u.Drift = DefaultMaxTTL, DefaultDrift
+	}
 	return &reading{url: u, scheme: s, given: map[string]bool{}}
 }
 
@@ -50,7 +53,7 @@ func (r *reading) readHosts(list string) (err error) {
 		return refuse("host", "missing: want a URL such as redis://HOST")
 	case r.scheme.mode == Single && strings.Contains(list, ","):
 		return refuse("hosts", "this scheme takes one: with several use redis+cluster:// for the nodes of a cluster, "+
-			"redis+sentinel:// for Sentinels (with TLS rediss+...)")
+			"redis+sentinel:// for Sentinels (with TLS rediss+...), redlock:// for servers that are independent of each other")
 	}
 	r.url.Addrs, err = parseHosts(list, r.scheme.defaultPort())
 	return err

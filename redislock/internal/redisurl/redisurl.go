@@ -16,6 +16,7 @@ const (
 	Single   Mode = iota // one server
 	Sentinel             // the addresses are Sentinels, which know the server
 	Cluster              // the addresses are some nodes of a Cluster
+	Redlock              // the addresses are independent servers, of which a majority decides
 )
 
 // What a URL means that does not give the option.
@@ -24,6 +25,8 @@ const (
 	DefaultReplicaTimeout = time.Second
 	DefaultDialTimeout    = 5 * time.Second
 	DefaultClientName     = "fencehold"
+	DefaultMaxTTL         = time.Minute // of Redlock
+	DefaultDrift          = 0.01        // of Redlock
 )
 
 // URL is what a URL string says. Make one with [Parse].
@@ -46,6 +49,11 @@ type URL struct {
 	ReplicaTimeout time.Duration // how long to wait for them, at least 1 ms
 	DialTimeout    time.Duration // for one connection, at least 1 ms
 	ClientName     string        // what the server lists a connection as
+
+	// Of Redlock alone, elsewhere 0.
+	MaxTTL      time.Duration // the longest TTL of any lock, in whole ms
+	Drift       float64       // how much faster one clock may run than another
+	NodeTimeout time.Duration // how long to wait for one server, at least 1 ms; 0: as the TTL has it
 
 	CACert     string // file of the authorities to trust, instead of those of the system
 	Cert       string // files of the certificate to log in with, and of its key

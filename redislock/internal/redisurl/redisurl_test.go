@@ -120,6 +120,22 @@ var accepted = []struct {
 		"valkeys+cluster://h", "rediss+cluster://h:6379",
 		func(u *redisurl.URL) { u.Mode, u.TLS = redisurl.Cluster, true },
 	},
+	{
+		"redlock://u:" + encoded + "@A,b:1,[::1]/2?max_ttl=90s&drift=2e-2&node_timeout=50ms",
+		"redlock://u:@a:6379,b:1,[::1]:6379/2?max_ttl=1m30s&drift=0.02&node_timeout=50ms",
+		func(u *redisurl.URL) {
+			u.Mode, u.Addrs, u.DB = redisurl.Redlock, []string{"a:6379", "b:1", "[::1]:6379"}, 2
+			u.Username, u.Password = "u", password
+			u.MaxTTL, u.Drift, u.NodeTimeout = 90*time.Second, 0.02, 50*time.Millisecond
+		},
+	},
+	{
+		"valkeys+redlock://a,b,c?drift=0.01&max_ttl=60s", "redlocks://a:6379,b:6379,c:6379",
+		func(u *redisurl.URL) {
+			u.Mode, u.TLS, u.Addrs = redisurl.Redlock, true, []string{"a:6379", "b:6379", "c:6379"}
+			u.MaxTTL, u.Drift = time.Minute, 0.01
+		},
+	},
 
 	{"redis://h?prefix=", "redis://h:6379?prefix=", func(u *redisurl.URL) { u.Prefix = "" }},
 	{
@@ -183,6 +199,26 @@ func TestSchemes(t *testing.T) {
 		wantTLS := strings.HasPrefix(name, "rediss") || strings.HasPrefix(name, "valkeys")
 		if u.TLS != wantTLS {
 			t.Errorf("%s: TLS %v", name, u.TLS)
+		}
+	}
+}
+
+// TestRedlockSchemes: those of Redlock are apart, and read as such.
+func TestRedlockSchemes(t *testing.T) {
+	names := redisurl.RedlockSchemes()
+	want := []string{"redis+redlock", "rediss+redlock", "redlock", "redlocks", "valkey+redlock", "valkeys+redlock"}
+	if !slices.Equal(names, want) {
+		t.Fatalf("schemes: %q, want %q", names, want)
+	}
+	for _, name := range names {
+		u, err := redisurl.Parse(name + "://a,b,c")
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		wantTLS := strings.Contains(name, "ss+") || strings.Contains(name, "ys+") || name == "redlocks"
+		if u.Mode != redisurl.Redlock || u.TLS != wantTLS {
+			t.Errorf("%s: mode %v, TLS %v", name, u.Mode, u.TLS)
 		}
 	}
 }

@@ -14,6 +14,9 @@ type scheme struct {
 	byOption bool // the name of the master is an option, and the path the database
 }
 
+// modes are those that a scheme names after the product.
+var modes = map[string]Mode{"": Single, "+sentinel": Sentinel, "+cluster": Cluster, "+redlock": Redlock}
+
 // schemes are all schemes by name.
 var schemes = makeSchemes()
 
@@ -22,10 +25,12 @@ func makeSchemes() map[string]scheme {
 		"unix":            {unix: true},
 		"redis-sentinel":  {mode: Sentinel, byOption: true},
 		"rediss-sentinel": {mode: Sentinel, byOption: true, tls: true},
+		"redlock":         {mode: Redlock},
+		"redlocks":        {mode: Redlock, tls: true},
 	}
 	for _, product := range []string{"redis", "valkey"} {
 		all[product+"+unix"] = scheme{unix: true}
-		for suffix, mode := range map[string]Mode{"": Single, "+sentinel": Sentinel, "+cluster": Cluster} {
+		for suffix, mode := range modes {
 			all[product+suffix] = scheme{mode: mode}
 			all[product+"s"+suffix] = scheme{mode: mode, tls: true}
 		}
@@ -33,8 +38,19 @@ func makeSchemes() map[string]scheme {
 	return all
 }
 
-// Schemes returns the names of all schemes, sorted.
-func Schemes() []string { return slices.Sorted(maps.Keys(schemes)) }
+// Schemes returns the names of the schemes of one server, one set of replicas or
+// one Cluster, sorted.
+func Schemes() []string { return slices.DeleteFunc(allSchemes(), isRedlock) }
+
+// RedlockSchemes returns the names of the other schemes, which are those of
+// [Redlock], sorted.
+func RedlockSchemes() []string {
+	return slices.DeleteFunc(allSchemes(), func(name string) bool { return !isRedlock(name) })
+}
+
+func allSchemes() []string { return slices.Sorted(maps.Keys(schemes)) }
+
+func isRedlock(name string) bool { return schemes[name].mode == Redlock }
 
 // findScheme returns the scheme of that name. The error repeats the name only
 // if it has the form of one.
@@ -49,7 +65,7 @@ func findScheme(name string) (scheme, error) {
 			return scheme{}, refuse(part, `not known: is "`+near+`" meant?`)
 		}
 	}
-	return scheme{}, refuse(part, "not known: want one of "+strings.Join(Schemes(), ", "))
+	return scheme{}, refuse(part, "not known: want one of "+strings.Join(allSchemes(), ", "))
 }
 
 // defaultPort is the port of a host that is given without.

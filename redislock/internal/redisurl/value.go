@@ -39,6 +39,34 @@ func timeout(field func(*URL) *time.Duration) func(r *reading, part, value strin
 	}
 }
 
+// The limits of the options of Redlock. A set waits the longest TTL before a server
+// that has lost its memory may vote again.
+const (
+	minMaxTTL = time.Second
+	maxMaxTTL = 24 * time.Hour
+	minDrift  = 0.01
+	maxDrift  = 0.5
+)
+
+// setMaxTTL takes whole milliseconds, the unit in which the servers keep it.
+func setMaxTTL(r *reading, part, value string) error {
+	d, err := time.ParseDuration(value)
+	if err != nil || d < minMaxTTL || d > maxMaxTTL || d%time.Millisecond != 0 {
+		return refuse(part, "must be a duration such as 30s or 2m, from 1s to 24h, of whole milliseconds")
+	}
+	r.url.MaxTTL = d
+	return nil
+}
+
+func setDrift(r *reading, part, value string) error {
+	f, err := strconv.ParseFloat(value, 64)
+	if err != nil || !(f >= minDrift && f <= maxDrift) {
+		return refuse(part, fmt.Sprintf("must be a number from %v to %v, such as 0.02 for two percent", minDrift, maxDrift))
+	}
+	r.url.Drift = f
+	return nil
+}
+
 func setMinReplicas(r *reading, part, value string) error {
 	n, err := strconv.ParseUint(value, 10, 8)
 	if err != nil || n > maxMinReplicas {

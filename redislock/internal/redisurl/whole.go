@@ -1,5 +1,9 @@
 package redisurl
 
+// minNodes is how many servers a Redlock set has at least: with fewer, the loss of
+// any one ends it.
+const minNodes = 3
+
 // checkWhole checks the rules about several parts.
 func (r *reading) checkWhole() error {
 	u := r.url
@@ -8,6 +12,11 @@ func (r *reading) checkWhole() error {
 		part, text string
 	}{
 		{u.Mode == Sentinel && u.Master == "", "master", r.masterRule()},
+		{u.Mode == Redlock && len(u.Addrs) < minNodes, "hosts", "a Redlock set has 3 servers at least"},
+		{
+			u.Mode == Redlock && len(u.Addrs)%2 == 0, "hosts",
+			"a Redlock set has an odd number of servers: an even one can lose no more of them than one less",
+		},
 		{u.Mode == Cluster && u.DB != 0, "database", "a cluster has database 0 only"},
 		// Some programs take USER@ for a password; as a user it would be shown.
 		{

@@ -144,12 +144,14 @@ func (c *Config) resolveURL(src Source) error {
 	s := c.settings["url"]
 	var err error
 	if s.Origin != "default" && !strings.HasPrefix(s.Origin, "flag ") {
-		if s.Value, err = expand(s.Value, src.Getenv); err != nil {
+		expanded := func(url string) (string, error) { return expand(url, src.Getenv) }
+		if s.Value, err = eachURL(s.Value, expanded); err != nil {
 			return &Error{s.Origin, fmt.Errorf("url: %w", err)}
 		}
 	}
 	if secret := c.settings["password_file"]; secret.Value != "" && !ownPassword(s, secret) {
-		if s.Value, err = withPassword(s.Value, secret.Value); err != nil {
+		logged := func(url string) (string, error) { return withPassword(url, secret.Value) }
+		if s.Value, err = eachURL(s.Value, logged); err != nil {
 			return &Error{secret.Origin, fmt.Errorf("password_file %q: %w", secret.Value, withoutPath(err))}
 		}
 	}
@@ -160,8 +162,10 @@ func (c *Config) resolveURL(src Source) error {
 // ownPassword reports whether the URL has a password, and counts more than the
 // password_file: who gives such a URL for one call means it.
 func ownPassword(url, file Setting) bool {
-	s, found := password(url.Value)
-	has := found && s.from != s.to || ownFile.MatchString(url.Value)
+	has := slices.ContainsFunc(URLs(url.Value), func(one string) bool {
+		s, found := password(one)
+		return found && s.from != s.to || ownFile.MatchString(one)
+	})
 	return has && rank(url.Origin) < rank(file.Origin)
 }
 

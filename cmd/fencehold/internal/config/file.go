@@ -49,7 +49,7 @@ type document struct {
 
 // settings are the keys that stand at the top of a file and in its profiles.
 type settings struct {
-	URL          *string `toml:"url"`
+	URL          *urls   `toml:"url"`
 	TTL          *text   `toml:"ttl"`
 	KillAfter    *text   `toml:"kill_after"`
 	Owner        *string `toml:"owner"`
@@ -76,11 +76,35 @@ func (t *text) UnmarshalTOML(value any) error {
 	return nil
 }
 
+// urls is one URL, or a list of them with blanks between, as on the command line.
+type urls string
+
+// UnmarshalTOML takes a string, or a list of strings.
+func (u *urls) UnmarshalTOML(value any) error {
+	switch v := value.(type) {
+	case string:
+		*u = urls(v)
+		return nil
+	case []any:
+		var list []string
+		for _, item := range v {
+			url, ok := item.(string)
+			if !ok || !serverURL.MatchString(url) {
+				return errors.New("url: a list has the URLs of the servers of a Redlock set, such as redis://HOST")
+			}
+			list = append(list, url)
+		}
+		*u = urls(JoinURLs(list))
+		return nil
+	}
+	return errors.New("url: want a string, or a list of strings")
+}
+
 // table returns the keys that were given.
 func (s settings) table() table {
 	t := table{}
 	for key, value := range map[string]*string{
-		"url": s.URL, "ttl": (*string)(s.TTL), "kill_after": (*string)(s.KillAfter), "owner": s.Owner,
+		"url": (*string)(s.URL), "ttl": (*string)(s.TTL), "kill_after": (*string)(s.KillAfter), "owner": s.Owner,
 		"password_file": s.PasswordFile, "log_format": s.LogFormat,
 	} {
 		if value != nil {

@@ -79,7 +79,9 @@ func namesSecret(key string) bool {
 // hasLiteralPassword reports whether a secret stands in raw itself, and not
 // only the names of variables.
 func hasLiteralPassword(raw string) bool {
-	return slices.ContainsFunc(secrets(raw), func(s span) bool { return literal(raw[s.from:s.to]) })
+	return slices.ContainsFunc(URLs(raw), func(url string) bool {
+		return slices.ContainsFunc(secrets(url), func(s span) bool { return literal(url[s.from:s.to]) })
+	})
 }
 
 // literal reports whether s has more than the names of variables.
@@ -107,8 +109,16 @@ func unclear(raw string) []span {
 // in the password, which is hidden.
 var plainUser = regexp.MustCompile(`^([\w.~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*:[^/?#@]*$`)
 
-// Redact returns raw with its secrets hidden.
+// Redact returns raw, a URL or a list of them, with its secrets hidden.
 func Redact(raw string) string {
+	urls := URLs(raw)
+	for i, url := range urls {
+		urls[i] = redact(url)
+	}
+	return JoinURLs(urls)
+}
+
+func redact(raw string) string {
 	spans := append(secrets(raw), unclear(raw)...)
 	slices.SortFunc(spans, func(a, b span) int { return a.from - b.from })
 	var b strings.Builder

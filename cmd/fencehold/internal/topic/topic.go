@@ -63,10 +63,15 @@ mode: no process holds them, and flock(1) does not see them.
   redis+cluster://HOST,HOST,HOST
                        a Redis Cluster, of which some nodes are named
   redis+unix:///PATH   one server, at a socket
-  rediss://...         with TLS: so too rediss+sentinel:// and rediss+cluster://
+  redlock://HOST,HOST,HOST[/DB]
+                       independent servers, of which a majority decides (Redlock): an
+                       odd number, 3 at least; see help redlock
+  rediss://...         with TLS: so too rediss+sentinel://, rediss+cluster:// and
+                       redlocks://
 
 "valkey" may stand for "redis", and unix:///PATH for redis+unix:///PATH. Also known:
-redis-sentinel://HOSTS/DB?sentinelMasterId=MASTER, and rediss-sentinel:// with TLS.
+redis-sentinel://HOSTS/DB?sentinelMasterId=MASTER, and rediss-sentinel:// with TLS;
+redis+redlock:// for redlock://.
 User and password stand before the hosts: USER:PASSWORD@, :PASSWORD@ or USER:@. What
 has a meaning in a URL is percent-encoded there: @ is %40, / is %2F, : is %3A.
 
@@ -86,11 +91,20 @@ Options of Redis URLs, after ? and with & between:
   insecure=true        with TLS: take any certificate
   sentinel_username=NAME sentinel_password=PASSWORD sentinel_password_file=PATH
                        with Sentinels: how to log in there, if they ask for it
+  max_ttl=1m           with Redlock: the longest TTL of any lock; a server that has lost
+                       its memory does not vote for so long
+  drift=0.01           with Redlock: how much faster one clock may run than another
+  node_timeout=100ms   with Redlock: how long to wait for one server; a tenth of the TTL
+                       unless given, between 20ms and 1s
+
+min_replicas and replica_timeout do not go with Redlock.
 
 "fencehold doctor" tells what locks are worth on the server of a URL. "fencehold help
 redis" lists the rights that a user needs there.
 
-The URL is taken from --url, FENCEHOLD_URL, or url in the configuration file. There,
+The URL is taken from --url, FENCEHOLD_URL, or url in the configuration file. Several
+URLs of one server each are a Redlock set: --url given once for each, or all in one
+setting with blanks between, or a list in the file. In the file,
 ${NAME} stands for a variable of the environment, and password_file names a file
 that holds the password, so that it stands neither in the file nor in the list of
 processes.
@@ -120,6 +134,45 @@ not need:
   +cluster|info        the state of a Cluster
 
 "fencehold help urls" is about the URLs of such servers.
+`
+
+// Redlock says what a set of independent servers is, and how it is run.
+const Redlock = `A Redlock set is an odd number of Redis or Valkey servers, 3 at least, that know
+nothing of each other: no replicas, no Cluster. A lock is held by whoever has it on a
+majority, so fewer than half of the servers may be down.
+
+  fencehold run --url redlock://a.example,b.example,c.example LOCK -- CMD
+  fencehold run --url redis://a.example --url redis://b.example \
+                --url redis://c.example:6380/2 LOCK -- CMD
+
+The second form is for servers that differ in more than their name. All clients must
+name the same servers, with the same prefix.
+
+What it promises and what not: one holder at a time, by time, while fewer servers forget
+a lock, or have their clock set, than the majority has to spare. A lease with a bare
+majority is exposed to a single one: the log warns of that. A pause of the holder, and
+memory lost on a majority at once, are covered by the fencing token alone, where it is
+checked with each write.
+
+How to run the servers:
+
+  clocks       slewed by NTP, never set in a step
+  persistence  appendonly yes with appendfsync always; or none at all (save "" and no
+               appendonly). Anything between brings back an old state after a crash,
+               and the server votes on as if it had forgotten nothing: then do not
+               start it again before the longest TTL (max_ttl, 1 minute) is over.
+  memory       maxmemory-policy noeviction
+
+The first client founds the set, once all servers answer. A server that has lost its
+memory does not vote until max_ttl has passed; "fencehold redlock repair" lets it in at
+once. It takes a majority of the others to do so: of three servers, both. Where the
+majority has lost its memory there are no locks until "fencehold redlock repair --force".
+
+max_ttl is that of the client which founded the set, and no client may ask for more. To
+change it, or the number of servers, stop all clients, delete the key lock:fh!m on every
+server, and wait for the old max_ttl.
+
+"fencehold doctor" tells for each server whether it votes, and how many more may fail.
 `
 
 // Env lists the variables that are read and given.
@@ -152,7 +205,8 @@ Environment that fencehold reads; a flag counts more, a configuration file less:
 const Config = `The configuration file is TOML. Each key may be left out:
 
   default_profile = "prod"             # the profile unless told otherwise
-  url = "file:///var/lib/locks"        # where locks are kept; see help urls
+  url = "file:///var/lib/locks"        # where locks are kept; see help urls. A list
+                                       # has the servers of a Redlock set
   ttl = "30s"                          # as --ttl of run; a number counts seconds
   kill_after = 5                       # as --kill-after of run
   owner = "build farm"                 # as --owner of run

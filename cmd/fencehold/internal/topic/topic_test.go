@@ -38,7 +38,7 @@ func TestConfigExample(t *testing.T) {
 // TestWidth: the pages fit a terminal.
 func TestWidth(t *testing.T) {
 	t.Parallel()
-	for _, page := range []string{topic.ExitCodes, topic.URLs, topic.Redis, topic.Env, topic.Config} {
+	for _, page := range []string{topic.ExitCodes, topic.URLs, topic.Redis, topic.Redlock, topic.Env, topic.Config} {
 		for line := range strings.Lines(page) {
 			if utf8.RuneCountInString(strings.TrimSpace(line)) > 90 || strings.Contains(line, "\t") {
 				t.Errorf("line is too wide, or has a tab: %q", line)

@@ -55,6 +55,7 @@ type diagnosisView struct {
 	URL      string        `json:"url"`
 	Backend  *string       `json:"backend"`
 	MinTTL   *int64        `json:"min_ttl_ms"`
+	MaxTTL   *int64        `json:"max_ttl_ms"`
 	Features []string      `json:"features"`
 	Worst    string        `json:"worst"`
 	Findings []findingView `json:"findings"`
@@ -95,6 +96,9 @@ func (d Diagnosis) view() diagnosisView {
 	}
 	if d.Info != nil {
 		v.Backend, v.MinTTL = &d.Info.Kind, new(d.Info.MinTTL.Milliseconds())
+		if d.Info.MaxTTL > 0 {
+			v.MaxTTL = new(d.Info.MaxTTL.Milliseconds())
+		}
 		for _, f := range features {
 			if d.Info.Features.Has(f.feature) {
 				v.Features = append(v.Features, f.json)
@@ -111,7 +115,7 @@ func (d Diagnosis) view() diagnosisView {
 func (d Diagnosis) writeInfo(out io.Writer) error {
 	rows := [][]string{{"url", d.URL}}
 	if d.Info != nil {
-		rows = append(rows, []string{"backend", d.Info.Kind}, []string{"ttl", fmt.Sprintf("%v at least", d.Info.MinTTL)})
+		rows = append(rows, []string{"backend", d.Info.Kind}, []string{"ttl", ttls(*d.Info)})
 		for _, f := range features {
 			text := f.without
 			if d.Info.Features.Has(f.feature) {
@@ -121,6 +125,15 @@ func (d Diagnosis) writeInfo(out io.Writer) error {
 		}
 	}
 	return writeTable(out, rows)
+}
+
+// ttls says which TTLs the service takes.
+func ttls(info fencehold.Info) string {
+	text := fmt.Sprintf("%v at least", info.MinTTL)
+	if info.MaxTTL > 0 {
+		text += fmt.Sprintf(", %v at most", info.MaxTTL)
+	}
+	return text
 }
 
 // rows is a line for each finding. The server is named if there are several.

@@ -1,4 +1,4 @@
-package redislock
+package dial
 
 import (
 	"crypto/tls"
@@ -11,14 +11,15 @@ import (
 
 	"github.com/fencehold/fencehold"
 	"github.com/fencehold/fencehold/redislock/internal/redisurl"
+	"github.com/fencehold/fencehold/redislock/internal/refusal"
 )
 
 // unconnected explains why there is no connection to what a URL names. A
 // database that the server does not have is a mistake in the URL.
 func unconnected(u *redisurl.URL, err error) error {
-	err = serverError(err)
-	if wasAnswered(err) {
-		if err = explain(err); code(err) == outOfRange {
+	err = refusal.OfClient(err)
+	if refusal.Answered(err) {
+		if err = refusal.Explain(err); refusal.Code(err) == refusal.OutOfRange {
 			return fmt.Errorf("%w: database %d: %w", fencehold.ErrInvalid, u.DB, err)
 		}
 		return err

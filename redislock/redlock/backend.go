@@ -1,0 +1,205 @@
+package redlock
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fencehold/fencehold"
+	"github.com/fencehold/fencehold/driver"
+	"github.com/fencehold/fencehold/redislock/internal/record"
+	"github.com/fencehold/fencehold/redislock/redlock/internal/quorum"
+)
+
+// minTTL is the floor: renewing three times within less is not a matter of
+// milliseconds any more on a busy machine.
+const minTTL = 100 * time.Millisecond
+
+// features are what independent servers can promise. There is no order of waiters
+// across them, and what is lost with the memory of a majority is lost.
+const features = driver.Fencing | driver.Detached
+
+// backend is a connection to a set of independent Redis servers.
+type backend struct {
+	nodes     []*node
+	majority  int
+	members   *members
+	opts      Options
+	info      driver.Info
+	client    string // the random id of this client towards others
+	describer *record.Describer
+	keys      keyspace
+	limits    limits // of rounds
+	pays      limits // of what is owed
+	holds     holds
+	told      atomic.Pointer[driver.Told]
+
+	sameMu  sync.Mutex // guards checking that the nodes are distinct servers
+	checked atomic.Bool
+
+	// What outlives the request that it comes from: looking after a node that does
+	// not vote, and paying what a node owes.
+	tend   func(*seat)
+	payNow func(*node, *debt)
+
+	listening atomic.Int32 // how many ears listen
+	life      context.Context
+	end       context.CancelFunc
+	mu        sync.Mutex // guards closed, and that no work begins after it
+	closed    bool
+	work      sync.WaitGroup
+}
+
+// membersLimit is how long one node may take to say what it knows of its membership.
+const membersLimit = time.Second
+
+func newBackend(nodes []*node, opts Options) *backend {
+	b := &backend{
+		nodes: nodes, majority: quorum.Majority(len(nodes)), opts: opts,
+		client: strings.ToLower(driver.NewHolder()[:16]),
+		info: driver.Info{
+			Kind: "redlock", URL: opts.url, Features: features, MinTTL: minTTL, MaxTTL: opts.MaxTTL,
+		},
+	}
+	b.describer = record.NewDescriber(b.client)
+	b.keys.init(opts.Prefix)
+	b.holds.init()
+	b.life, b.end = context.WithCancel(context.Background())
+	seats := make([]*seat, len(nodes))
+	for i, n := range nodes {
+		seats[i] = n.seat
+		n.ear = newEar(b, n)
+	}
+	b.members = newMembers(seats, title{nodes: len(nodes), maxTTL: opts.MaxTTL}, b.keys.memberKeys, membersLimit)
+	b.members.life, b.members.work = b.life, &b.work
+	b.tend, b.payNow = b.members.tend, b.doPay
+	return b
+}
+
+// Info implements [driver.Backend].
+func (b *backend) Info() driver.Info { return b.info }
+
+// Watch implements [driver.Watcher].
+func (b *backend) Watch(told driver.Told) { b.told.Store(&told) }
+
+// Close ends waiting and listening, and tries once more to give back what is owed;
+// grants stand until their TTL is over.
+func (b *backend) Close() error {
+	b.mu.Lock()
+	already := b.closed
+	b.closed = true
+	b.mu.Unlock()
+	if already {
+		return nil
+	}
+	b.end()
+	b.work.Wait()
+	for _, n := range b.nodes {
+		n.close()
+	}
+	return nil
+}
+
+// begin counts work that Close waits for, and refuses what comes after Close.
+func (b *backend) begin() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return fencehold.ErrClosed
+	}
+	b.work.Add(1)
+	return nil
+}
+
+// enter is begin for a request of a context that may be over.
+func (b *backend) enter(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return b.begin()
+}
+
+// ready returns the marker of the set, after the nodes were found to be different
+// servers.
+func (b *backend) ready(ctx context.Context) (string, error) {
+	if !b.checked.Load() {
+		if err := b.check(ctx); err != nil {
+			return "", err
+		}
+	}
+	return b.members.marker(ctx)
+}
+
+// check compares the nodes once, when the first request is made.
+func (b *backend) check(ctx context.Context) error {
+	b.sameMu.Lock()
+	defer b.sameMu.Unlock()
+	if b.checked.Load() {
+		return nil
+	}
+	err := b.distinct(ctx)
+	if err == nil {
+		b.checked.Store(true)
+	}
+	return err
+}
+
+// checkTTL refuses what the marker of the set does not allow for.
+func (b *backend) checkTTL(ttl time.Duration) error {
+	if ttl > b.opts.MaxTTL {
+		return refuse("TTL %v: at most %v, which is the max_ttl of this set", ttl, b.opts.MaxTTL)
+	}
+	return nil
+}
+
+// limits are the contexts that bound requests to one node. Rounds that begin at
+// about the same time share one: a timer for each would be a good part of what
+// they cost.
+type limits struct{ latest atomic.Pointer[limit] }
+
+type limit struct {
+	of     time.Duration
+	ctx    context.Context
+	cancel context.CancelFunc // it ends by itself
+	until  time.Time          // no more rounds share it after that
+}
+
+// limitShare is which part of a limit it is shared for, and longer than it.
+const limitShare = 8
+
+// context returns one that ends after d, or a little later.
+func (l *limits) context(d time.Duration) context.Context {
+	now := time.Now()
+	if latest := l.latest.Load(); latest != nil && latest.of == d && now.Before(latest.until) {
+		return latest.ctx
+	}
+	next := &limit{of: d, until: now.Add(d / limitShare)}
+	next.ctx, next.cancel = context.WithTimeout(context.Background(), d+d/limitShare)
+	l.latest.Store(next)
+	return next.ctx
+}
+
+// The bounds of the time for one node.
+const (
+	minNodeTimeout = 20 * time.Millisecond
+	maxNodeTimeout = time.Second
+)
+
+// nodeTimeout is how long to wait for one node.
+func (b *backend) nodeTimeout(ttl time.Duration) time.Duration {
+	if b.opts.NodeTimeout > 0 {
+		return b.opts.NodeTimeout
+	}
+	return min(max(ttl/10, minNodeTimeout), maxNodeTimeout)
+}
+
+// ended joins the end of a wait with what was known last.
+func ended(ctx context.Context, last error) error {
+	if last == nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("%w: %w", ctx.Err(), last)
+}

@@ -1,0 +1,150 @@
+package redlock
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/fencehold/fencehold/driver"
+	"github.com/fencehold/fencehold/redislock"
+	"github.com/fencehold/fencehold/redislock/internal/refusal"
+	"github.com/fencehold/fencehold/redislock/redlock/internal/quorum"
+)
+
+// Diagnose implements [driver.Diagnoser]: it examines every node, and then says what
+// that means for the set.
+func (b *backend) Diagnose(ctx context.Context) ([]driver.Finding, error) {
+	if err := b.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer b.work.Done()
+	limit, cancel := context.WithTimeout(ctx, firstAnswer)
+	c := b.members.takeUntil(limit, func(census) bool { return false })
+	cancel()
+	perNode := make([][]driver.Finding, len(b.nodes))
+	var examining sync.WaitGroup
+	for i, n := range b.nodes {
+		e := &examination{b: b, node: n, standing: c[i], census: c}
+		examining.Go(func() {
+			e.run(ctx)
+			perNode[i] = e.findings
+		})
+	}
+	examining.Wait()
+	var findings []driver.Finding
+	for _, found := range perNode {
+		findings = append(findings, found...)
+	}
+	if ctx.Err() != nil {
+		return findings, ctx.Err()
+	}
+	if len(c.answered()) < quorum.Majority(len(c)) {
+		return findings, unready(c, "")
+	}
+	set := &examination{b: b, census: c}
+	set.clocks()
+	set.promise()
+	return append(findings, set.findings...), nil
+}
+
+// examination is what is found out about one node, or about the set where that is
+// nil.
+type examination struct {
+	b        *backend
+	node     *node
+	standing standing
+	census   census
+	findings []driver.Finding
+}
+
+// found adds a finding.
+func (e *examination) found(grade driver.Grade, subject, format string, args ...any) {
+	f := driver.Finding{Subject: subject, Grade: grade, Text: fmt.Sprintf(format, args...)}
+	if e.node != nil {
+		f.Server = e.node.name
+	}
+	e.findings = append(e.findings, f)
+}
+
+// run examines a node: first as any Redis server, then as a member.
+func (e *examination) run(ctx context.Context) {
+	conn, err := e.node.conn()
+	if err == nil {
+		err = e.standing.err
+	}
+	if err != nil {
+		e.found(driver.GradeWarning, "connection", "%v", refusal.Explain(err))
+		return
+	}
+	e.asServer(ctx, conn)
+	e.persistence(ctx, conn)
+	e.membership()
+}
+
+// lent is a Conn that the one who uses it does not close.
+type lent struct{ redislock.Conn }
+
+// Close implements [redislock.Conn].
+func (lent) Close() error { return nil }
+
+// asServer adds what package redislock finds about a single server, but for what is
+// something else in a set.
+func (e *examination) asServer(ctx context.Context, conn redislock.Conn) {
+	opts := e.b.opts
+	single, err := redislock.NewConn(lent{conn}, &redislock.Options{Prefix: opts.Prefix, NoPrefix: opts.NoPrefix})
+	if err != nil {
+		e.found(driver.GradeFailure, "server", "%v", err)
+		return
+	}
+	defer single.Close()
+	findings, err := single.(driver.Diagnoser).Diagnose(ctx)
+	for _, f := range findings {
+		switch f.Subject {
+		case "persistence", "clock", "promise":
+		case "sentinels":
+			e.found(f.Grade, f.Subject, "Sentinels watch this server: a failover would put a replica in its place that "+
+				"does not have all of its locks")
+		default:
+			e.found(f.Grade, f.Subject, "%s", f.Text)
+		}
+	}
+	if err != nil {
+		e.found(driver.GradeWarning, "connection", "%v", err)
+	}
+}
+
+// membership says whether the node votes.
+func (e *examination) membership() {
+	mine, marker := e.standing, e.marker()
+	switch t := parseTitle(mine.marker); {
+	case mine.marker != "" && t.nodes != len(e.b.nodes):
+		e.found(driver.GradeFailure, "member", "of another set, of %d servers: to move it here, empty it (its key is %s)",
+			t.nodes, e.b.members.keys.marker)
+	case mine.marker != "":
+		e.found(driver.GradeGood, "member", "of a set of %d servers, for TTLs of %v at most", t.nodes, t.maxTTL)
+	case marker == "":
+		e.found(driver.GradeNote, "member", "of no set yet")
+	case mine.joining():
+		left := parseTitle(marker).maxTTL - mine.since()
+		e.found(driver.GradeWarning, "member", "it has lost its memory and does not vote; joining since %v ago, it can "+
+			"vote in %v (fencehold redlock repair makes that now)", coarse(mine.since()), coarse(max(left, 0)))
+	default:
+		e.found(driver.GradeWarning, "member", "it has lost its memory and does not vote; the next lock lets it join, "+
+			"which takes %v (fencehold redlock repair makes that now)", parseTitle(marker).maxTTL)
+	}
+}
+
+// marker is that of most members, empty if there are none.
+func (e *examination) marker() string {
+	marker, _ := e.census.common()
+	return marker
+}
+
+// coarse rounds to what a person wants to know.
+func coarse(d time.Duration) time.Duration {
+	if d > time.Minute {
+		return d.Round(time.Second)
+	}
+	return d.Round(time.Second / 10)
+}

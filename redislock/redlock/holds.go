@@ -1,0 +1,205 @@
+package redlock
+
+import (
+	"math/bits"
+	"sync"
+	"time"
+
+	"github.com/fencehold/fencehold/driver"
+	"github.com/fencehold/fencehold/redislock"
+)
+
+// count is how many nodes are in a set of nodes.
+func count(set uint64) int { return bits.OnesCount64(set) }
+
+// bit is that of a node in a set of nodes.
+func (n *node) bit() uint64 { return 1 << n.index }
+
+// holds are what a client knows of its holder ids. Whatever comes in for one that is
+// not among them is given back.
+type holds struct {
+	mu  sync.Mutex // guards all holds, too
+	all map[string]*hold
+	// past are those that are over and have requests that were not answered.
+	past map[string]*hold
+}
+
+// stage is how far a hold has come.
+type stage uint8
+
+const (
+	asking stage = iota // an attempt, or a wait
+	held                // a grant
+	over                // it was released, or given up
+)
+
+// A hold is one holder id: an attempt, a wait, or a grant.
+type hold struct {
+	known  *known
+	holder string
+	meta   string
+	ttl    time.Duration
+	wait   *wait  // nil for an attempt that does not wait
+	entry  string // in the lines; empty if it is in none
+
+	stage   stage
+	have    uint64 // the nodes that have the value
+	touched uint64 // those that may have the value, or the entry
+	open    uint64 // those that have a request and have not answered it
+	end     *round // that releases it
+	revoked uint64 // those that said that the grant was revoked
+
+	lost  bool // the last round of a wait came to nothing
+	heard bool // the last round has heard from all nodes, or not in time
+	told  bool // spare was told
+	spare int
+}
+
+func (hs *holds) init() { hs.all, hs.past = map[string]*hold{}, map[string]*hold{} }
+
+// begin takes a holder id in, before anything is sent for it. One that is known
+// already is returned with true.
+func (hs *holds) begin(h *hold) (*hold, bool) {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	if found := hs.all[h.holder]; found != nil {
+		return found, true
+	}
+	hs.all[h.holder] = h
+	return h, false
+}
+
+// find returns a hold, nil if there is none.
+func (hs *holds) find(holder string) *hold {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	return hs.all[holder]
+}
+
+// end ends a hold, and returns the nodes that may have something of it, and those
+// that have not answered its last request. Those are asked by r, if there is one,
+// after they have.
+func (hs *holds) end(h *hold, r *round) (touched, open uint64) {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	h.stage, h.end = over, r
+	if hs.all[h.holder] == h {
+		delete(hs.all, h.holder)
+	}
+	if h.open != 0 {
+		hs.past[h.holder] = h
+	}
+	return h.touched, h.open
+}
+
+// answered takes note that a node has no request of a hold any more. The caller has
+// the mutex.
+func (hs *holds) answered(h *hold, n *node) {
+	h.open &^= n.bit()
+	if h.open == 0 && hs.past[h.holder] == h {
+		delete(hs.past, h.holder)
+	}
+}
+
+// noteGrant takes note of an answer to an attempt; one that comes when the attempt
+// is over is undone.
+func (b *backend) noteGrant(h *hold, n *node, got reply) {
+	if got.err == errPending { //nolint:errorlint // it is never wrapped
+		return // nothing was sent
+	}
+	left := got.err != nil || got.code == codeGranted || got.code == codeWaiting
+	b.holds.mu.Lock()
+	if left {
+		h.touched |= n.bit()
+	}
+	if got.code == codeGranted {
+		h.have |= n.bit()
+	}
+	var undo *debt
+	end := h.end
+	if left && h.stage == over && end == nil {
+		undo = b.undoOf(h)
+		n.owes.add(undo)
+	}
+	// Only now a new attempt under the same holder id may ask the node.
+	b.holds.answered(h, n)
+	b.holds.mu.Unlock()
+	switch {
+	case undo != nil:
+		b.payNow(n, undo)
+	case end != nil && left:
+		end.askLate(n)
+	case end != nil:
+		end.take(n, reply{answer: answer{code: codeNotMine, word: "-"}})
+	}
+}
+
+// abandon ends a hold that came to nothing, and has the nodes give back what they
+// have of it.
+func (b *backend) abandon(h *hold) {
+	touched, _ := b.holds.end(h, nil)
+	for _, n := range b.nodes {
+		if touched&n.bit() != 0 {
+			b.undoAt(n, h)
+		}
+	}
+}
+
+// undoAt has one node release a hold and leave its line.
+func (b *backend) undoAt(n *node, h *hold) {
+	d := b.undoOf(h)
+	n.owes.add(d)
+	b.payNow(n, d)
+}
+
+func (b *backend) undoOf(h *hold) *debt {
+	return &debt{
+		holder: h.holder, call: b.releaseCall(h.known, h.holder, h.entry, ""), until: time.Now().Add(h.ttl),
+	}
+}
+
+// releaseCall is the request to release; with a ticket, to stay in line.
+func (b *backend) releaseCall(k *known, holder, entry, ticket string) redislock.Call {
+	marker := "-"
+	if known := b.members.known.Load(); known != nil {
+		marker = *known
+	}
+	return redislock.Call{
+		Script: releaseScript, Keys: k.all,
+		Args: []string{holder, marker, proposal(), b.keys.kin, entry, ticket},
+	}
+}
+
+// heardAll takes note that the last round of a hold has ended.
+func (b *backend) heardAll(h *hold) {
+	b.holds.mu.Lock()
+	h.heard = true
+	b.holds.mu.Unlock()
+	b.tellRedundancy(h)
+}
+
+// tellRedundancy tells of what has become known, or has changed.
+func (b *backend) tellRedundancy(h *hold) {
+	told := b.told.Load()
+	b.holds.mu.Lock()
+	spare := count(h.have) - b.majority
+	news := h.stage == held && h.heard && (!h.told || h.spare != spare)
+	if news {
+		h.told, h.spare = true, spare
+	}
+	b.holds.mu.Unlock()
+	if news && told != nil && told.Redundancy != nil {
+		told.Redundancy(h.known.name, h.holder, spare)
+	}
+}
+
+// Redundancy implements [driver.Redundant].
+func (b *backend) Redundancy(grant driver.Grant) (spare int, known bool) {
+	b.holds.mu.Lock()
+	defer b.holds.mu.Unlock()
+	h := b.holds.all[grant.Holder]
+	if h == nil || h.stage != held || !h.told {
+		return 0, false
+	}
+	return h.spare, true
+}

@@ -1,0 +1,281 @@
+package redlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fencehold/fencehold"
+	"github.com/fencehold/fencehold/driver"
+	"github.com/fencehold/fencehold/redislock"
+	"github.com/fencehold/fencehold/redislock/redlock/internal/quorum"
+)
+
+// foundWithin is how long after it was seen empty a node may be made a member of a
+// new set: a founder that was paused must not mark a node that has voted since.
+const foundWithin = 2 * time.Second
+
+// How long a client waits for another one that is just founding the set, and how
+// long it pauses first; the pauses double.
+const (
+	settleWithin = time.Second
+	settlePause  = 5 * time.Millisecond
+)
+
+// firstAnswer is how long a node may take to be connected to, and to answer.
+const firstAnswer = 5 * time.Second
+
+// members knows which nodes may vote. A node that has lost its memory has no
+// marker, and every script that takes a lock compares it.
+type members struct {
+	seats []*seat
+	mine  title         // of this client
+	keys  memberKeys    // the same on every node
+	limit time.Duration // for one node's answer
+
+	life context.Context // ends with the backend
+	work *sync.WaitGroup // of the backend
+
+	known atomic.Pointer[string] // the marker of the set; nil until it is known
+	place chan struct{}          // held by who asks for it
+}
+
+// newMembers returns the membership of a client; all else is for the caller to set.
+func newMembers(seats []*seat, mine title, keys memberKeys, limit time.Duration) *members {
+	return &members{
+		seats: seats, mine: mine, keys: keys, limit: limit, place: make(chan struct{}, 1),
+		life: context.Background(), work: &sync.WaitGroup{},
+	}
+}
+
+// seat is one node as membership sees it.
+type seat struct {
+	index int
+	name  string // its address
+	conn  func(ctx context.Context) (redislock.Conn, error)
+
+	tending atomic.Bool  // somebody looks after it
+	next    atomic.Int64 // when it is looked after next, in Unix ns
+}
+
+// errSilent is the error of a node that has not answered in time.
+var errSilent = errors.New("no answer in time")
+
+// run runs a script at one node.
+func (m *members) run(ctx context.Context, s *seat, script *redislock.Script, keys []string, args ...string) (string, error) {
+	conn, err := s.conn(ctx)
+	if err != nil {
+		return "", ofLimit(err)
+	}
+	answer, err := conn.Eval(ctx, redislock.Call{Script: script, Keys: keys, Args: args})
+	return answer, ofLimit(err)
+}
+
+// ofLimit names the end of a limit of ours.
+func ofLimit(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errSilent
+	}
+	return err
+}
+
+// marker returns the marker that the nodes of this set have. The first call asks
+// them, and founds the set if it is new.
+func (m *members) marker(ctx context.Context) (string, error) {
+	if known := m.known.Load(); known != nil {
+		return *known, nil
+	}
+	select {
+	case m.place <- struct{}{}:
+		defer func() { <-m.place }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	if known := m.known.Load(); known != nil {
+		return *known, nil
+	}
+	marker, err := m.settle(ctx)
+	if err != nil {
+		return "", err
+	}
+	m.known.Store(&marker)
+	return marker, nil
+}
+
+// settle asks until the nodes agree on a marker, or it is clear that they will not.
+func (m *members) settle(ctx context.Context) (string, error) {
+	for start, pause := time.Now(), settlePause; ; pause *= 2 {
+		marker, err := m.judge(ctx, m.first(ctx))
+		if err == nil || !passes(err) || time.Since(start)+pause > settleWithin {
+			return marker, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+}
+
+// first is the census of a client that may have to connect before it can ask. A
+// node that does not answer holds it up only if the others do not decide.
+func (m *members) first(ctx context.Context) census {
+	ctx, cancel := context.WithTimeout(ctx, firstAnswer)
+	defer cancel()
+	return m.takeUntil(ctx, census.settled)
+}
+
+// judge draws the conclusion from a census.
+func (m *members) judge(ctx context.Context, c census) (string, error) {
+	answered := c.answered()
+	marker, count := c.common()
+	switch {
+	case count >= quorum.Majority(len(c)):
+		return marker, parseTitle(marker).admits(m.mine)
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case len(answered) < quorum.Majority(len(c)):
+		return "", unready(c, "")
+	}
+	if err := m.strange(answered); err != nil {
+		return "", err
+	}
+	unmarked := c.having("")
+	switch joining := slices.ContainsFunc(c, standing.joining); {
+	case len(answered) < len(c) || joining:
+		return "", unready(c, "")
+	case len(unmarked) == 0:
+		return "", m.unify(ctx, c)
+	case len(unmarked) == len(c):
+		return m.found(ctx, c)
+	}
+	return "", unsettled(c, "")
+}
+
+func (s standing) joining() bool { return s.joined != 0 }
+
+// strange refuses a client whose nodes belong to a set of another size.
+func (m *members) strange(c census) error {
+	for _, s := range c {
+		if t := parseTitle(s.marker); s.marker != "" && t.nodes != m.mine.nodes {
+			return fmt.Errorf("%w (%s)", t.admits(m.mine), s.seat.name)
+		}
+	}
+	return nil
+}
+
+// found marks all nodes, each only soon after it was seen empty. Those that cannot
+// be marked now are let in later, as nodes that have lost their memory.
+func (m *members) found(ctx context.Context, c census) (string, error) {
+	marker := m.mine.String()
+	marked := 0
+	for _, answer := range m.each(ctx, c, func(ctx context.Context, s standing) (string, error) {
+		return m.run(ctx, s.seat, foundScript, []string{m.keys.marker, m.keys.joined},
+			marker, fmt.Sprint(s.now), fmt.Sprint(foundWithin.Microseconds()))
+	}) {
+		if answer == "F" || answer == "M "+marker {
+			marked++
+		}
+	}
+	if marked < quorum.Majority(len(c)) {
+		return "", unsettled(c, "founding the set has failed: ")
+	}
+	return marker, nil
+}
+
+// unify gives all nodes the marker with the longest TTL: they are members all, and
+// founders at the same moment had different limits. The next census sees it.
+func (m *members) unify(ctx context.Context, c census) error {
+	longest := slices.MaxFunc(c, func(a, b standing) int {
+		return int(parseTitle(a.marker).maxTTL - parseTitle(b.marker).maxTTL)
+	}).marker
+	m.each(ctx, c, func(ctx context.Context, s standing) (string, error) {
+		return m.retitle(ctx, s, longest)
+	})
+	return unsettled(c, "two clients with different max_ttl have founded the set at the same moment: ")
+}
+
+func (m *members) retitle(ctx context.Context, s standing, marker string) (string, error) {
+	return m.run(ctx, s.seat, retitleScript, []string{m.keys.marker}, s.marker, marker)
+}
+
+// each does something at some nodes at once, and returns what they answered; empty
+// where that failed.
+func (m *members) each(ctx context.Context, c census, do func(context.Context, standing) (string, error)) []string {
+	ctx, cancel := context.WithTimeout(ctx, m.limit)
+	defer cancel()
+	answers := make([]string, len(c))
+	var asking sync.WaitGroup
+	for i, s := range c {
+		asking.Go(func() {
+			if answer, err := do(ctx, s); err == nil {
+				answers[i] = answer
+			}
+		})
+	}
+	asking.Wait()
+	return answers
+}
+
+// unsettled is unready where it may be gone in a moment, since another client may be
+// founding the set.
+func unsettled(c census, why string) error {
+	e := unready(c, why)
+	e.passing = true
+	return e
+}
+
+// passes reports whether an error may be gone in a moment.
+func passes(err error) bool {
+	e, ok := errors.AsType[*unreadyError](err)
+	return ok && e.passing
+}
+
+// unreadyError says why the set cannot be used: nothing was asked of it.
+type unreadyError struct {
+	text    string
+	causes  []error
+	passing bool // it may be gone in a moment
+}
+
+// connecting reports whether a node is still being connected to for the first time.
+func (c census) connecting() bool {
+	return slices.ContainsFunc(c, func(s standing) bool { return errors.Is(s.err, errConnecting) })
+}
+
+// unready says how the nodes stand, and what helps.
+func unready(c census, why string) *unreadyError {
+	answered := len(c.answered())
+	e := &unreadyError{causes: c.failures(), passing: c.connecting()}
+	switch majority := quorum.Majority(len(c)); {
+	case answered < majority:
+		e.text = fmt.Sprintf("%d of %d servers answer, and it takes %d", answered, len(c), majority)
+	default:
+		e.text = fmt.Sprintf("%s%d of %d servers answer, and %d of them are members of the set, where it takes %d: "+
+			"\"fencehold redlock repair\" mends that", why, answered, len(c), answered-len(c.having("")), majority)
+	}
+	return e
+}
+
+// Error names the nodes that failed.
+func (e *unreadyError) Error() string {
+	var text strings.Builder
+	text.WriteString(e.text)
+	for _, cause := range e.causes {
+		text.WriteString("; " + cause.Error())
+	}
+	return text.String()
+}
+
+// Unwrap returns what the nodes said.
+func (e *unreadyError) Unwrap() []error { return e.causes }
+
+// Is tells that the service is not available, and that nothing has to be undone.
+func (e *unreadyError) Is(target error) bool {
+	return target == fencehold.ErrUnavailable || target == driver.ErrRefused
+}

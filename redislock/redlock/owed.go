@@ -1,0 +1,154 @@
+package redlock
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fencehold/fencehold/redislock"
+)
+
+// owes are the releases that a node has not answered yet. As long as one is owed,
+// the node is not asked for the same holder: a release that comes late would take
+// away what was granted since.
+type owes struct {
+	some    atomic.Int32 // how many
+	mu      sync.Mutex
+	debts   map[string]*debt // by holder
+	working bool             // somebody pays what was not answered at once
+}
+
+// A debt is one release that is owed.
+type debt struct {
+	holder string
+	call   redislock.Call
+	until  time.Time // when what it is about has ended by itself
+}
+
+// The pause between two attempts to pay what is owed doubles up to maxOwed. payLimit
+// is how long one takes at most.
+const (
+	minOwed  = 10 * time.Millisecond
+	maxOwed  = time.Second
+	payLimit = 500 * time.Millisecond
+)
+
+// has reports whether a release is owed for a holder.
+func (o *owes) has(holder string) bool {
+	if o.some.Load() == 0 {
+		return false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.debts[holder] != nil
+}
+
+// add puts a debt in the place of an older one for the same holder.
+func (o *owes) add(d *debt) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.debts == nil {
+		o.debts = map[string]*debt{}
+	}
+	o.debts[d.holder] = d
+	o.some.Store(int32(len(o.debts)))
+}
+
+// drop removes a debt that was paid, unless there is a newer one.
+func (o *owes) drop(d *debt) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.debts[d.holder] == d {
+		delete(o.debts, d.holder)
+		o.some.Store(int32(len(o.debts)))
+	}
+}
+
+// list returns what is owed; what has ended by itself is not.
+func (o *owes) list() []*debt {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	now := time.Now()
+	var due []*debt
+	for holder, d := range o.debts {
+		if now.After(d.until) {
+			delete(o.debts, holder)
+			continue
+		}
+		due = append(due, d)
+	}
+	o.some.Store(int32(len(o.debts)))
+	if len(due) == 0 {
+		o.working = false
+	}
+	return due
+}
+
+// hire reports whether the caller is to see to it that what is owed is paid.
+func (o *owes) hire() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.working {
+		return false
+	}
+	o.working = true
+	return true
+}
+
+// owedSkips are the nodes that owe a release of a holder.
+func (b *backend) owedSkips(holder string) (skip uint64) {
+	for _, n := range b.nodes {
+		if n.owes.has(holder) {
+			skip |= n.bit()
+		}
+	}
+	return skip
+}
+
+// doPay has a node do what was added to its debts: at once, or as soon as it
+// answers. The caller has entered the backend.
+func (b *backend) doPay(n *node, d *debt) {
+	b.work.Go(func() {
+		if !b.pay(n, d) && n.owes.hire() {
+			b.payAll(n)
+		}
+	})
+}
+
+// pay makes one attempt.
+func (b *backend) pay(n *node, d *debt) bool {
+	_, err := n.eval(b.pays.context(payLimit), d.call)
+	if err == nil {
+		n.owes.drop(d)
+	}
+	return err == nil
+}
+
+// payAll tries until nothing is owed, or the backend is closed: then once more.
+func (b *backend) payAll(n *node) {
+	for pause, last := minOwed, false; !last; pause = min(2*pause, maxOwed) {
+		select {
+		case <-time.After(pause):
+		case <-b.life.Done():
+			last = true
+		}
+		due := n.owes.list()
+		if len(due) == 0 {
+			return
+		}
+		for _, d := range due {
+			if !b.pay(n, d) {
+				break
+			}
+			pause = minOwed
+		}
+	}
+}
+
+// unanswered owes a release that a round has sent in vain.
+func (b *backend) unanswered(n *node, d *debt) {
+	n.owes.add(d)
+	if n.owes.hire() {
+		b.work.Go(func() { b.payAll(n) })
+	}
+}
