@@ -72,6 +72,7 @@ func (b *backend) Close() error {
 	if b.closed.Swap(true) {
 		return nil
 	}
+	b.combiner.close()
 	b.end()
 	b.work.Wait()
 	return b.conn.Close()
@@ -119,6 +120,7 @@ func (b *backend) tryAcquire(ctx context.Context, req driver.Request, k *known, 
 	case a.code != codeGranted:
 		return driver.Grant{}, heldBy(a)
 	}
+	b.memory.cool()
 	return b.granted(req.Name, req.Holder, sent, a), nil
 }
 

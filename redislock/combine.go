@@ -2,13 +2,14 @@ package redislock
 
 import (
 	"context"
-	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/fencehold/fencehold"
 	"github.com/fencehold/fencehold/driver"
-	"github.com/fencehold/fencehold/redislock/internal/record"
+	"github.com/fencehold/fencehold/redislock/internal/refusal"
 )
 
 // A combiner sends simple requests together while others are under way: many
@@ -25,6 +26,7 @@ type combiner struct {
 	flights int // requests that are under way
 	queue   []*order
 	rescue  *time.Timer
+	closed  bool
 }
 
 // maxFlights is how many requests are under way before others are gathered: one
@@ -37,36 +39,19 @@ const (
 	maxOrders  = 64
 )
 
-// errNotSimple says that a request has to be made on its own.
-var errNotSimple = errors.New("not simple")
-
-// An order is one acquire or release among others.
-type order struct {
-	known  *known
-	holder string
-	ttl    string // empty for a release
-	meta   string
-
-	answer string
-	sent   driver.Instant
-	err    error
-	done   chan struct{}
-
-	mu   sync.Mutex
-	left bool // nobody waits for the answer any more
-	over bool // it has come
-}
-
 // combines reports whether requests may be sent together: they are of one slot,
 // and no replica has to confirm them.
 func (b *backend) combines() bool { return b.conn.Mode() != Cluster && b.opts.MinReplicas == 0 }
+
+// simple reports whether a request on a lock may go with others.
+func (b *backend) simple(k *known) bool { return b.combines() && b.memory.calm(k) }
 
 // gather has a request go with others, or returns nil: then the caller makes it
 // alone and says when it has landed.
 func (c *combiner) gather(k *known, holder, ttl, meta string) *order {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.flights < maxFlights {
+	if c.closed || c.flights < maxFlights {
 		c.flights++
 		return nil
 	}
@@ -102,7 +87,8 @@ func (c *combiner) impatient() {
 	}
 }
 
-// depart sends some of what was gathered. The caller holds c.mu.
+// depart sends some of what was gathered. The caller holds c.mu, and nothing is
+// gathered once the backend is being closed, which waits for what was sent.
 func (c *combiner) depart() {
 	n := min(len(c.queue), maxOrders)
 	orders := c.queue[:n:n]
@@ -116,38 +102,41 @@ func (c *combiner) depart() {
 	c.b.work.Go(func() { c.send(orders) })
 }
 
-// wait waits for the answer to an order that was gathered.
-func (o *order) wait(ctx context.Context) error {
-	select {
-	case <-o.done:
-		return o.err
-	case <-ctx.Done():
-		if o.leave() {
-			return ctx.Err()
-		}
-		return o.err
+// close ends gathering. Who was gathered and not yet sent is told so; requests
+// that come later are made alone.
+func (c *combiner) close() {
+	c.mu.Lock()
+	orders := c.queue
+	c.queue, c.closed = nil, true
+	if c.rescue != nil {
+		c.rescue.Stop()
+	}
+	c.mu.Unlock()
+	for _, o := range orders {
+		o.deliver(0, fencehold.ErrClosed)
 	}
 }
 
-// leave gives the answer up; false if it has come.
-func (o *order) leave() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.left = !o.over
-	return o.left
-}
-
-// deliver hands the answer over; false if nobody waits for it.
-func (o *order) deliver(answer string, err error) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.answer, o.err, o.over = answer, err, true
-	close(o.done)
-	return !o.left
-}
-
-// send makes one request of some orders.
+// send makes one request of those orders that still make sense, and gives each
+// its answer before anything that takes time.
 func (c *combiner) send(orders []*order) {
+	orders = slices.DeleteFunc(orders, (*order).pointless)
+	text, err := "", error(nil)
+	if len(orders) > 0 {
+		text, err = c.ask(orders)
+	}
+	c.landed()
+	err = c.failure(err)
+	for _, o := range orders {
+		var answer string
+		answer, text, _ = strings.Cut(text, "\n")
+		if o.settle(answer, err) {
+			c.b.work.Go(func() { c.giveBack(o) })
+		}
+	}
+}
+
+func (c *combiner) ask(orders []*order) (string, error) {
 	keys, args := make([]string, 1, 1+2*len(orders)), make([]string, 0, 3*len(orders))
 	keys[0] = orders[0].known.keys.counter
 	sent := driver.Now()
@@ -158,40 +147,36 @@ func (c *combiner) send(orders []*order) {
 	}
 	ctx, cancel := context.WithTimeout(c.b.life, answerLimit)
 	defer cancel()
-	text, err := c.b.conn.Eval(ctx, Call{Script: manyScript, Keys: keys, Args: args})
-	c.landed()
-	for _, o := range orders {
-		var answer string
-		answer, text, _ = strings.Cut(text, "\n")
-		c.settle(o, answer, err)
-	}
+	return c.b.conn.Eval(ctx, Call{Script: manyScript, Keys: keys, Args: args})
 }
 
-// settle gives an order its answer. A grant that nobody waits for any more is
-// given back: the release of who left may have been there before it.
-func (c *combiner) settle(o *order, answer string, err error) {
-	reason, failed := strings.CutPrefix(answer, "E ")
+// failure is the error of a whole request as each order in it sees it. What the
+// server refuses for good may be the fault of one, of whose name the user may
+// have no right to: each is asked again alone. The script refuses before it
+// changes anything.
+func (c *combiner) failure(err error) error {
+	named := explain(err)
 	switch {
-	case err != nil:
-		err = explain(ofContext(c.b.life, err))
-	case failed:
-		err = explain(ServerError(reason))
-	case answer == "-":
-		err = errNotSimple
+	case err == nil:
+		return nil
+	case !refusal.Answered(err) && c.b.life.Err() != nil:
+		return fencehold.ErrClosed
+	case !refusal.Answered(err), passes(named), code(named) == "OOM", code(named) == "MISCONF":
+		return named
 	}
-	if o.deliver(answer, err) || o.ttl == "" || err != nil {
-		return
-	}
+	return errNotSimple
+}
+
+// giveBack does what is left to do for an order whose caller has gone: it
+// returns a grant that may have come, or makes the release that was not simple.
+// If that fails, the grant ends with its TTL.
+func (c *combiner) giveBack(o *order) {
 	ctx, cancel := context.WithTimeout(c.b.life, answerLimit)
 	defer cancel()
-	_, _ = c.b.release(ctx, o.known.name, o.holder, "", 0) // else it ends with its TTL
+	_, _ = c.b.release(ctx, o.known.name, o.holder, "", 0)
 }
 
 // grantOf makes a grant of an order that was answered with a token.
 func (b *backend) grantOf(o *order, ttl time.Duration) driver.Grant {
-	token, _ := record.ParseToken(o.answer)
-	return b.granted(o.known.name, o.holder, o.sent, answer{token: token, ttl: ttl.Truncate(time.Millisecond)})
+	return b.granted(o.known.name, o.holder, o.sent, answer{token: o.token, ttl: ttl.Truncate(time.Millisecond)})
 }
-
-// simple reports whether a request on a lock may go with others.
-func (b *backend) simple(k *known) bool { return b.combines() && b.memory.calm(k) }

@@ -58,7 +58,7 @@ func (m *memory) of(name string) *known {
 func (m *memory) contest(k *known) {
 	k.contested.Store(int64(time.Since(m.began) + contestedFor))
 	if heat := m.heat.Load(); heat < maxHeat {
-		m.heat.Store(heat + hotStep) // two at the same moment may count as one
+		m.heat.Store(min(heat+hotStep, maxHeat)) // two at the same moment may count as one
 	}
 }
 

@@ -58,10 +58,11 @@ func (c *Context) Deadline() (time.Time, bool) {
 	return c.current().Deadline()
 }
 
-// Release frees what was made.
+// Release frees what was made, once: others may share it.
 func (c *Context) Release() {
 	c.mu.Lock()
 	cancel := c.cancel
+	c.cancel = nil
 	c.mu.Unlock()
 	if cancel != nil {
 		cancel()

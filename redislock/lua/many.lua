@@ -4,7 +4,7 @@
 -- ARGV: for each one: holder, TTL in ms or empty for a release, meta
 -- Answers, one on a line: TOKEN  granted
 --                         R      released
---                         -      not simple: nothing was done
+--                         -      not simple, or not together: nothing was done
 --                         E TEXT the service's error: nothing was done
 local grants = 0
 for i = 2, #ARGV, 3 do
@@ -21,12 +21,13 @@ if grants > 0 then
   local last = redis.pcall('SET', KEYS[1], string.format('%.0f', token + grants - 1), 'GET')
   if type(last) == 'table' then
     trouble = 'E ' .. last.err
-  elseif last and tonumber(last) >= token then
+  elseif last and (tonumber(last) or 0) >= token then
     -- The clock is behind the counter.
     token = tonumber(last) + 1
-    if token + grants > 9007199254740991 then
+    if token + grants - 1 > 9007199254740991 then
+      -- Some of them may be the last ones: each is made alone.
       redis.call('SET', KEYS[1], last)
-      trouble = 'E ERR the token counter has reached 2^53-1'
+      trouble = '-'
     else
       redis.call('SET', KEYS[1], string.format('%.0f', token + grants - 1))
     end

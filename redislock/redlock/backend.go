@@ -40,12 +40,8 @@ type backend struct {
 	sameMu  sync.Mutex // guards checking that the nodes are distinct servers
 	checked atomic.Bool
 
-	// What outlives the request that it comes from: looking after a node that does
-	// not vote, and paying what a node owes.
-	tend   func(*seat)
-	payNow func(*node, *debt)
-
-	listening atomic.Int32 // how many ears listen
+	listening atomic.Int32  // how many ears listen
+	hearing   chan struct{} // a majority has begun to; passed from one who waits for it to the next
 	life      context.Context
 	end       context.CancelFunc
 	mu        sync.Mutex // guards closed, and that no work begins after it
@@ -59,7 +55,7 @@ const membersLimit = time.Second
 func newBackend(nodes []*node, opts Options) *backend {
 	b := &backend{
 		nodes: nodes, majority: quorum.Majority(len(nodes)), opts: opts,
-		client: strings.ToLower(driver.NewHolder()[:16]),
+		hearing: make(chan struct{}, 1), client: strings.ToLower(driver.NewHolder()[:16]),
 		info: driver.Info{
 			Kind: "redlock", URL: opts.url, Features: features, MinTTL: minTTL, MaxTTL: opts.MaxTTL,
 		},
@@ -74,8 +70,7 @@ func newBackend(nodes []*node, opts Options) *backend {
 		n.ear = newEar(b, n)
 	}
 	b.members = newMembers(seats, title{nodes: len(nodes), maxTTL: opts.MaxTTL}, b.keys.memberKeys, membersLimit)
-	b.members.life, b.members.work = b.life, &b.work
-	b.tend, b.payNow = b.members.tend, b.doPay
+	b.members.work = &b.work
 	return b
 }
 

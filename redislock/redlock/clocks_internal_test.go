@@ -24,7 +24,8 @@ func TestDiagnoseClocks(t *testing.T) {
 	} {
 		a, b := &seat{index: 0, name: "a"}, &seat{index: 1, name: "b"}
 		e := &examination{census: census{
-			{seat: a, within: c.within}, {seat: b, ahead: c.ahead, within: c.within},
+			{seat: a, within: c.within},
+			{seat: b, ahead: c.ahead, within: c.within},
 			{seat: &seat{index: 2, name: "c"}, err: errSilent},
 		}}
 		e.clocks()

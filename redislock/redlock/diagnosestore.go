@@ -24,7 +24,8 @@ func (e *examination) persistence(ctx context.Context, conn redislock.Conn) {
 	case err != nil || appends == "" || appends == "0" && save == unseen:
 		e.found(driver.GradeNote, "persistence", "not allowed to see what the server keeps on disk (INFO, CONFIG GET)")
 	case appends == "1" && fsync == "always":
-		e.found(driver.GradeGood, "persistence", "append-only file, appendfsync always: a restart forgets no lock and no token")
+		e.found(driver.GradeGood, "persistence", "append-only file, appendfsync always: a restart forgets no lock and no "+
+			"token")
 	case appends == "1":
 		e.found(driver.GradeWarning, "persistence", "append-only file, appendfsync %s: a crash of the machine can forget "+
 			"the locks and tokens of the last second or more, and the server votes on as if it had not; want always, "+

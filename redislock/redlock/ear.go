@@ -81,8 +81,11 @@ func (e *ear) turn(on bool) {
 		e.b.listening.Add(-1)
 		return
 	}
-	told := e.b.told.Load()
-	if int(e.b.listening.Add(1)) == e.b.majority && told != nil && told.Missed != nil {
+	if int(e.b.listening.Add(1)) != e.b.majority {
+		return
+	}
+	e.b.pass()
+	if told := e.b.told.Load(); told != nil && told.Missed != nil {
 		told.Missed()
 	}
 }
@@ -157,17 +160,28 @@ func (b *backend) listenForLosses() {
 // hears reports whether a majority of the ears listens.
 func (b *backend) hears() bool { return int(b.listening.Load()) >= b.majority }
 
+// pass tells the next one who waits for the ears.
+func (b *backend) pass() {
+	select {
+	case b.hearing <- struct{}{}:
+	default: // it is told already
+	}
+}
+
 // awaitEars returns when a majority of the ears listens, or limit is over, or a
 // context ends.
 func (b *backend) awaitEars(ctx context.Context, limit time.Duration) {
 	b.listen()
-	for end := time.Now().Add(limit); !b.hears() && time.Now().Before(end); {
-		select {
-		case <-time.After(time.Millisecond):
-		case <-ctx.Done():
-			return
-		case <-b.life.Done():
-			return
-		}
+	if b.hears() {
+		return
+	}
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-b.hearing:
+		b.pass()
+	case <-timer.C:
+	case <-ctx.Done():
+	case <-b.life.Done():
 	}
 }

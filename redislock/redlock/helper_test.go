@@ -164,7 +164,7 @@ func (s set) free(t testing.TB) {
 
 // waiting has a client wait for the lock; the lease, or nil and the time, come through
 // the channel.
-func waiting(t testing.TB, ctx context.Context, c *fencehold.Client, opts ...fencehold.Option) <-chan outcome {
+func waiting(ctx context.Context, t testing.TB, c *fencehold.Client, opts ...fencehold.Option) <-chan outcome {
 	done := make(chan outcome, 1)
 	go func() {
 		lease, err := c.Mutex(job, opts...).Acquire(ctx)

@@ -118,8 +118,9 @@ func (b *backend) noteGrant(h *hold, n *node, got reply) {
 	var undo *debt
 	end := h.end
 	if left && h.stage == over && end == nil {
-		undo = b.undoOf(h)
-		n.owes.add(undo)
+		if undo = b.undoOf(h); !n.owes.add(undo) {
+			undo = nil
+		}
 	}
 	// Only now a new attempt under the same holder id may ask the node.
 	b.holds.answered(h, n)
@@ -147,9 +148,9 @@ func (b *backend) abandon(h *hold) {
 
 // undoAt has one node release a hold and leave its line.
 func (b *backend) undoAt(n *node, h *hold) {
-	d := b.undoOf(h)
-	n.owes.add(d)
-	b.payNow(n, d)
+	if d := b.undoOf(h); n.owes.add(d) {
+		b.payNow(n, d)
+	}
 }
 
 func (b *backend) undoOf(h *hold) *debt {

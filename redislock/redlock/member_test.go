@@ -332,3 +332,28 @@ func TestFoundedAnew(t *testing.T) {
 		return errors.Is(err, fencehold.ErrInvalid)
 	})
 }
+
+// TestShortLivedClients: clients that are closed after one lock let a server join, and
+// vote again, all the same.
+func TestShortLivedClients(t *testing.T) {
+	t.Parallel()
+	const maxTTL = 1500 * time.Millisecond
+	s := startSet(t, 3)
+	once := func() {
+		c := openURL(t, s.url(maxTTL), maxTTL)
+		cycle(t, c, "job")
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	once()
+	s[2].Do("FLUSHALL")
+	once()
+	if s[2].Do("EXISTS", "lock:fh!j") != "1" {
+		t.Error("the server is not joining")
+	}
+	eventually(t, "a vote", func() bool {
+		once()
+		return votes(s[2])
+	})
+}

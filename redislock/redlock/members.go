@@ -38,7 +38,6 @@ type members struct {
 	keys  memberKeys    // the same on every node
 	limit time.Duration // for one node's answer
 
-	life context.Context // ends with the backend
 	work *sync.WaitGroup // of the backend
 
 	known atomic.Pointer[string] // the marker of the set; nil until it is known
@@ -49,7 +48,7 @@ type members struct {
 func newMembers(seats []*seat, mine title, keys memberKeys, limit time.Duration) *members {
 	return &members{
 		seats: seats, mine: mine, keys: keys, limit: limit, place: make(chan struct{}, 1),
-		life: context.Background(), work: &sync.WaitGroup{},
+		work: &sync.WaitGroup{},
 	}
 }
 
@@ -67,7 +66,9 @@ type seat struct {
 var errSilent = errors.New("no answer in time")
 
 // run runs a script at one node.
-func (m *members) run(ctx context.Context, s *seat, script *redislock.Script, keys []string, args ...string) (string, error) {
+func (m *members) run(
+	ctx context.Context, s *seat, script *redislock.Script, keys []string, args ...string,
+) (string, error) {
 	conn, err := s.conn(ctx)
 	if err != nil {
 		return "", ofLimit(err)

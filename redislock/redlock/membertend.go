@@ -16,14 +16,15 @@ const (
 )
 
 // tend looks after a node that does not vote, in the background: a call while
-// somebody does, or before it is of use, does nothing.
+// somebody does, or before it is of use, does nothing. It is not cut short when the
+// backend is closed: a client that lives for one lock has to let a node join, too.
 func (m *members) tend(s *seat) {
 	if time.Now().UnixNano() < s.next.Load() || !s.tending.CompareAndSwap(false, true) {
 		return
 	}
 	m.work.Go(func() {
 		defer s.tending.Store(false)
-		ctx, cancel := context.WithTimeout(m.life, 3*m.limit)
+		ctx, cancel := context.WithTimeout(context.Background(), 3*m.limit)
 		defer cancel()
 		s.next.Store(time.Now().Add(m.help(ctx, s)).UnixNano())
 	})
@@ -32,7 +33,9 @@ func (m *members) tend(s *seat) {
 // help does the next step towards a vote of the node, and returns how long it can
 // be left alone.
 func (m *members) help(ctx context.Context, s *seat) time.Duration {
-	c := m.take(ctx)
+	limit, cancel := context.WithTimeout(ctx, m.limit)
+	defer cancel()
+	c := m.takeUntil(limit, func(c census) bool { return c.enoughFor(s) })
 	if !c.settled() {
 		return tendAgain
 	}
@@ -52,6 +55,21 @@ func (m *members) help(ctx context.Context, s *seat) time.Duration {
 		_, _ = m.retitle(ctx, mine, marker)
 	}
 	return tendAgain
+}
+
+// enoughFor reports whether the next step for a node is clear without the answers
+// that are missing.
+func (c census) enoughFor(s *seat) bool {
+	mine := c.of(s)
+	if mine.err != nil || !c.settled() {
+		return false
+	}
+	marker, _ := c.common()
+	if mine.marker != "" || !mine.joining() || mine.since() < parseTitle(marker).maxTTL {
+		return true
+	}
+	_, known := c.counterBeside(s, marker)
+	return known
 }
 
 // letIn lets a node vote that has been joining for the longest TTL, or sees to it
@@ -90,7 +108,9 @@ func (m *members) begin(ctx context.Context, s standing, wait time.Duration) tim
 
 // admit lets a node vote that has been joining for wait, with a counter that is not
 // below that of any token.
-func (m *members) admit(ctx context.Context, s *seat, marker string, counter int64, wait time.Duration) (string, error) {
+func (m *members) admit(
+	ctx context.Context, s *seat, marker string, counter int64, wait time.Duration,
+) (string, error) {
 	return m.run(ctx, s, admitScript, []string{m.keys.marker, m.keys.joined, m.keys.counter},
 		marker, fmt.Sprint(counter), fmt.Sprint(wait.Microseconds()))
 }

@@ -106,19 +106,31 @@ func checkNodes(n int) error {
 // have their retries disabled, and be on one connection each: what is sent later
 // must not be executed sooner.
 func New(clients []rueidis.Client, opts *Options) (driver.Backend, error) {
-	conns := make([]redislock.Conn, len(clients))
+	conns, names := make([]redislock.Conn, len(clients)), make([]string, len(clients))
 	for i, client := range clients {
 		if client == nil {
 			return nil, refuse("client %d is nil", i)
 		}
 		conns[i] = redislock.NewRueidisConn(client)
+		for addr := range client.Nodes() {
+			names[i] = addr
+		}
 	}
-	return NewConns(conns, opts)
+	return newSet(conns, names, opts)
 }
 
 // NewConns returns a backend on clients of any library, one for each server; closing
 // the backend closes them. nil stands for default options. It does no I/O.
 func NewConns(conns []redislock.Conn, opts *Options) (driver.Backend, error) {
+	names := make([]string, len(conns))
+	for i := range names {
+		names[i] = fmt.Sprintf("server %d", i+1)
+	}
+	return newSet(conns, names, opts)
+}
+
+// newSet returns a backend on clients; names are what errors call them.
+func newSet(conns []redislock.Conn, names []string, opts *Options) (driver.Backend, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
@@ -137,7 +149,7 @@ func NewConns(conns []redislock.Conn, opts *Options) (driver.Backend, error) {
 		case conn.Mode() != redislock.Single:
 			return nil, refuse("client %d: a node is one server, without Sentinel and without Cluster", i)
 		}
-		nodes[i] = newNode(i, fmt.Sprintf("server %d", i+1))
+		nodes[i] = newNode(i, names[i])
 		nodes[i].connected(conn)
 	}
 	return newBackend(nodes, complete), nil

@@ -33,6 +33,9 @@ const (
 	payLimit = 500 * time.Millisecond
 )
 
+// maxDebts bounds what one node can owe.
+const maxDebts = 10_000
+
 // has reports whether a release is owed for a holder.
 func (o *owes) has(holder string) bool {
 	if o.some.Load() == 0 {
@@ -43,15 +46,21 @@ func (o *owes) has(holder string) bool {
 	return o.debts[holder] != nil
 }
 
-// add puts a debt in the place of an older one for the same holder.
-func (o *owes) add(d *debt) {
+// add puts a debt in the place of an older one for the same holder. It returns false
+// where a node has not answered for so long that it owes too much: what is not added
+// must not be sent, and ends with its TTL.
+func (o *owes) add(d *debt) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.debts == nil {
 		o.debts = map[string]*debt{}
 	}
+	if len(o.debts) >= maxDebts && o.debts[d.holder] == nil {
+		return false
+	}
 	o.debts[d.holder] = d
 	o.some.Store(int32(len(o.debts)))
+	return true
 }
 
 // drop removes a debt that was paid, unless there is a newer one.
@@ -105,9 +114,9 @@ func (b *backend) owedSkips(holder string) (skip uint64) {
 	return skip
 }
 
-// doPay has a node do what was added to its debts: at once, or as soon as it
+// payNow has a node do what was added to its debts: at once, or as soon as it
 // answers. The caller has entered the backend.
-func (b *backend) doPay(n *node, d *debt) {
+func (b *backend) payNow(n *node, d *debt) {
 	b.work.Go(func() {
 		if !b.pay(n, d) && n.owes.hire() {
 			b.payAll(n)
@@ -147,8 +156,7 @@ func (b *backend) payAll(n *node) {
 
 // unanswered owes a release that a round has sent in vain.
 func (b *backend) unanswered(n *node, d *debt) {
-	n.owes.add(d)
-	if n.owes.hire() {
+	if n.owes.add(d) && n.owes.hire() {
 		b.work.Go(func() { b.payAll(n) })
 	}
 }

@@ -133,7 +133,7 @@ func (b *backend) mend(n *node, h *hold, token fence.Token, ttl time.Duration) b
 		Script: mendScript, Keys: h.known.all[:3], Args: []string{value, millis(ttl), number, *known},
 	})
 	if a.code == codeAbstains {
-		b.tend(n.seat)
+		b.members.tend(n.seat)
 	}
 	// A release may have been sent meanwhile, and have found nothing there.
 	if (err != nil || a.code == codeGranted) && !b.stands(h) {

@@ -110,7 +110,7 @@ func (r *round) ask(ctx context.Context, n *node) {
 // take takes the answer of one node.
 func (r *round) take(n *node, got reply) {
 	if got.code == codeAbstains {
-		r.b.tend(n.seat)
+		r.b.members.tend(n.seat)
 	}
 	if r.note != nil {
 		r.note(n, got)

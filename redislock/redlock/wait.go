@@ -169,9 +169,9 @@ func (w *wait) giveBack() {
 	w.heard.And(^have)
 	for _, n := range b.nodes {
 		if have&n.bit() != 0 {
-			d := w.backOf()
-			n.owes.add(d)
-			b.payNow(n, d)
+			if d := w.backOf(); n.owes.add(d) {
+				b.payNow(n, d)
+			}
 		}
 	}
 }
@@ -195,8 +195,10 @@ func (w *wait) late(n *node, got reply) {
 	b.holds.mu.Lock()
 	if h.stage == asking && h.lost {
 		h.have &^= n.bit()
-		back = w.backOf()
-		n.owes.add(back) // before the next ask can look for it
+		// It is added before the next ask can look for it.
+		if back = w.backOf(); !n.owes.add(back) {
+			back = nil
+		}
 	}
 	b.holds.mu.Unlock()
 	if back != nil {

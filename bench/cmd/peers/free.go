@@ -48,9 +48,13 @@ func (s *session) everybody() (contestants, error) {
 
 // openAll opens a client of each library.
 func (s *session) openAll(libraries []peer.Library) ([]peer.Client, error) {
+	var addrs []string
+	for _, server := range s.servers {
+		addrs = append(addrs, server.Addr())
+	}
 	var clients []peer.Client
 	for _, library := range libraries {
-		client, err := library.Open(s.server.Addr())
+		client, err := library.Open(addrs...)
 		if err != nil {
 			closeAll(clients)
 			return nil, fmt.Errorf("%s: %w", library.Name, err)
@@ -73,18 +77,24 @@ func (s *session) free(int) error {
 		return err
 	}
 	defer closeAll(c.clients)
+	return s.compareCycles(c, freeCycle)
+}
+
+// compareCycles lets all take turns.
+func (s *session) compareCycles(c contestants, m measure) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	times := make([][]time.Duration, len(c.libraries))
 	for range s.scale.chunks {
 		for i, client := range c.clients {
+			var err error
 			if times[i], err = cycles(ctx, client, times[i]); err != nil {
 				return fmt.Errorf("%s: %w", c.libraries[i].Name, err)
 			}
 		}
 	}
 	for i, library := range c.libraries {
-		s.table.add(freeCycle, library.Name, micros(figure.Quantile(times[i], 0.5)))
+		s.table.add(m, library.Name, micros(figure.Quantile(times[i], 0.5)))
 	}
 	return nil
 }

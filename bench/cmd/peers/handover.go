@@ -4,23 +4,43 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/fencehold/fencehold/bench/internal/figure"
 	"github.com/fencehold/fencehold/bench/internal/peer"
+	"github.com/fencehold/fencehold/internal/testcluster"
 )
 
 // pollersSettle is how long waiters that poll have to begin, where nobody can
 // tell whether they have.
 const pollersSettle = 300 * time.Millisecond
 
-// handovers measures how a lock goes through a crowd of waiters.
+// standard is what hand-overs are compared with, and what fencehold has to reach.
+type standard struct {
+	libraries []peer.Library // the first is the base
+	where     string         // "", or where else than on one server
+	median    string         // the goal
+	drain     map[int]string // the goals by the number of waiters
+}
+
+// singleStandard is that on one server.
+var singleStandard = standard{
+	libraries: append([]peer.Library{peer.BLPop}, peer.Locks...), median: "ratio ≤ 2.0",
+}
+
+// handovers measures hand-overs on one server.
 func (s *session) handovers(round int) error {
-	for _, waiters := range s.scale.crowds {
-		for _, library := range append([]peer.Library{peer.BLPop}, peer.Locks...) {
-			c := &crowd{session: s, library: library, waiters: waiters, epoch: time.Now()}
+	return s.compareCrowds(round, s.scale.crowds, &singleStandard)
+}
+
+// compareCrowds measures how a lock goes through crowds of waiters.
+func (s *session) compareCrowds(round int, sizes []int, standard *standard) error {
+	for _, waiters := range sizes {
+		for _, library := range standard.libraries {
+			c := &crowd{session: s, standard: standard, library: library, waiters: waiters, epoch: time.Now()}
 			if err := c.measure(round); err != nil {
 				return fmt.Errorf("%s, %d waiters: %w", library.Name, waiters, err)
 			}
@@ -33,9 +53,10 @@ func (s *session) handovers(round int) error {
 // own connections. In one pass each of them gets the lock once.
 type crowd struct {
 	*session
-	library peer.Library
-	waiters int
-	epoch   time.Time
+	standard *standard
+	library  peer.Library
+	waiters  int
+	epoch    time.Time
 
 	clients  []peer.Client
 	released atomic.Int64 // when the last release was called, since epoch
@@ -92,24 +113,29 @@ func (c *crowd) passes() int {
 	return max(2, c.scale.handovers/c.waiters)
 }
 
+// requests is how many all servers have been sent so far.
 func (c *crowd) requests() int {
-	return figure.Requests(c.server.Do("INFO", "commandstats"), c.library.Requests...)
+	sum := 0
+	for _, server := range c.servers {
+		sum += figure.Requests(server.Do("INFO", "commandstats"), c.library.Requests...)
+	}
+	return sum
 }
 
 // report adds the figures of all passes to the table.
 func (c *crowd) report(draining time.Duration, passes, requests int) {
-	title := fmt.Sprintf("hand-over, %d waiters: ", c.waiters)
+	title := fmt.Sprintf("hand-over%s, %d waiters: ", c.standard.where, c.waiters)
 	figures := []struct {
 		what, unit, goal string
 		value            float64
 	}{
-		{"p50", "µs", "ratio ≤ 2.0", micros(figure.Quantile(c.delays, 0.5))},
+		{"p50", "µs", c.standard.median, micros(figure.Quantile(c.delays, 0.5))},
 		{"p99", "µs", "", micros(figure.Quantile(c.delays, 0.99))},
-		{"drain", "/s", "", float64(len(c.delays)) / draining.Seconds()},
+		{"drain", "/s", c.standard.drain[c.waiters], float64(len(c.delays)) / draining.Seconds()},
 		{"requests for one holder", "", "", float64(requests) / float64(passes*(c.waiters+1))},
 	}
 	for _, f := range figures {
-		m := measure{name: title + f.what, unit: f.unit, base: peer.BLPop.Name, goal: f.goal}
+		m := measure{name: title + f.what, unit: f.unit, base: c.standard.libraries[0].Name, goal: f.goal}
 		c.table.add(m, c.library.Name, f.value)
 	}
 }
@@ -159,9 +185,11 @@ func (c *crowd) settle(name string) {
 		time.Sleep(pollersSettle)
 		return
 	}
-	ask := func(command ...string) string { return c.server.Do(command...) }
+	waits := func(server *testcluster.Redis) bool {
+		return c.library.Waiting(func(command ...string) string { return server.Do(command...) }, name) == c.waiters
+	}
 	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if c.library.Waiting(ask, name) == c.waiters {
+		if !slices.ContainsFunc(c.servers, func(server *testcluster.Redis) bool { return !waits(server) }) {
 			return
 		}
 	}

@@ -12,12 +12,12 @@ import (
 // TestRun measures as little as possible: everybody shows up in the table.
 func TestRun(t *testing.T) {
 	s := &session{
-		server: testcluster.StartRedis(t), table: newTable(),
+		servers: []*testcluster.Redis{testcluster.StartRedis(t)}, table: newTable(),
 		scale: scale{
 			chunks: 1, goroutines: 8, busy: 300 * time.Millisecond, crowds: []int{4}, handovers: 4, crashes: 2,
 		},
 	}
-	if err := s.run(1); err != nil {
+	if err := s.run(1, s.single()); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -41,6 +41,56 @@ func TestRun(t *testing.T) {
 		if rows != c.rows {
 			t.Errorf("%s has %d figures; want %d", c.library.Name, rows, c.rows)
 		}
+	}
+}
+
+// TestRunRedlock does the same on a set of servers: nobody leaves keys, and those that
+// somebody else has are not counted.
+func TestRunRedlock(t *testing.T) {
+	s := &session{table: newTable(), scale: scale{chunks: 1, setCrowds: []int{4}, handovers: 4, attempts: 20}}
+	for range setSize {
+		s.servers = append(s.servers, testcluster.StartRedis(t))
+	}
+	if err := s.run(1, s.set()); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		library peer.Library
+		rows    int
+	}{
+		{peer.SharedRedsync, 1},
+		{peer.Redlock, 6},
+		{peer.RedsyncRueidis, 6},
+		{peer.Redsync, 6},
+	} {
+		rows := 0
+		for _, r := range s.table.rows {
+			if r.library == c.library.Name && (r.values[0] != 0) != (r.measure == setLeft) {
+				rows++
+			}
+		}
+		if rows != c.rows {
+			t.Errorf("%s has %d figures; want %d", c.library.Name, rows, c.rows)
+		}
+	}
+}
+
+// TestLeftCounts lets a holder keep a lock on all servers but one, and somebody else
+// have others: the former is counted.
+func TestLeftCounts(t *testing.T) {
+	s := &session{scale: scale{attempts: 20}}
+	for range setSize {
+		s.servers = append(s.servers, testcluster.StartRedis(t))
+	}
+	s.occupy("lock:left 1 ")
+	for _, server := range s.servers[1:] {
+		server.Do("SET", "lock:left 1 99", "left behind")
+	}
+	if taken := s.servers[0].Do("DBSIZE"); taken != "16" {
+		t.Errorf("%s of 20 locks are taken at a server; want all even ones and three of five odd ones", taken)
+	}
+	if left := s.left("left 1 "); left != setSize-1 {
+		t.Errorf("%d keys are counted; want %d", left, setSize-1)
 	}
 }
 

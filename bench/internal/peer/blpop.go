@@ -24,8 +24,8 @@ var BLPop = Library{
 
 type blpopClient struct{ client rueidis.Client }
 
-func openBLPop(addr string) (Client, error) {
-	client, err := rueidis.NewClient(rueidisOption(addr))
+func openBLPop(addrs ...string) (Client, error) {
+	client, err := rueidis.NewClient(rueidisOption(addrs[0]))
 	return blpopClient{client}, err
 }
 

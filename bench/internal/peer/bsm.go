@@ -16,8 +16,8 @@ type bsmClient struct {
 	locks  *redislock.Client
 }
 
-func openBSM(addr string) (Client, error) {
-	client := redis.NewClient(&redis.Options{Addr: addr})
+func openBSM(addrs ...string) (Client, error) {
+	client := redis.NewClient(&redis.Options{Addr: addrs[0]})
 	return bsmClient{client, redislock.New(client)}, nil
 }
 

@@ -18,16 +18,26 @@ type Client interface {
 	Close()
 }
 
+// Attempter is a client that makes single attempts, too.
+type Attempter interface {
+	// Attempt makes one attempt to get the lock, which it then keeps, and reports
+	// whether it did.
+	Attempt(ctx context.Context, name string) (bool, error)
+}
+
 // Library is one of those that are compared.
 type Library struct {
 	// Name is how the table calls it.
 	Name string
-	// Open connects a client to the server at a host and port.
-	Open func(addr string) (Client, error)
+	// Prefix begins the keys of locks.
+	Prefix string
+	// Open connects a client to the servers at the given hosts and ports: to the
+	// first, or for [SetLocks] to all.
+	Open func(addrs ...string) (Client, error)
 	// Requests are the commands that a client sends for locks, and that its
 	// scripts do not call.
 	Requests []string
-	// Waiting tells how many wait for a lock. It is nil for those that poll:
+	// Waiting tells how many wait for a lock, by what one server says. It is nil for those that poll:
 	// nobody knows.
 	Waiting func(ask func(command ...string) string, name string) int
 }
@@ -40,3 +50,7 @@ const retryEvery = 50 * time.Millisecond
 
 // Locks are the libraries whose locks are compared, fencehold first.
 var Locks = []Library{Fencehold, Redsync, RedsyncRueidis, BSM}
+
+// SetLocks are the libraries whose locks on a set of servers are compared, fencehold
+// first. Their clients are an [Attempter] each.
+var SetLocks = []Library{Redlock, RedsyncRueidis, Redsync}

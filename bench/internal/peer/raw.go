@@ -19,7 +19,7 @@ var (
 
 // RawOn returns a client of [SharedRaw] on a client of [Fencehold], whose
 // connections it uses and leaves open.
-func RawOn(c Client) Client { return sharedClient{rawClient{c.(fenceholdClient).rueidis}} }
+func RawOn(c Client) Client { return sharedClient{rawClient{c.(fenceholdClient).below[0]}} }
 
 // sharedClient does not close what belongs to another.
 type sharedClient struct{ rawClient }
@@ -36,6 +36,26 @@ func rueidisOption(addr string) rueidis.ClientOption {
 	}
 }
 
+// openRueidis opens a client for each server.
+func openRueidis(addrs []string) ([]rueidis.Client, error) {
+	var clients []rueidis.Client
+	for _, addr := range addrs {
+		client, err := rueidis.NewClient(rueidisOption(addr))
+		if err != nil {
+			closeRueidis(clients)
+			return nil, err
+		}
+		clients = append(clients, client)
+	}
+	return clients, nil
+}
+
+func closeRueidis(clients []rueidis.Client) {
+	for _, client := range clients {
+		client.Close()
+	}
+}
+
 // compareAndDelete deletes a key that has the given value.
 var compareAndDelete = rueidis.NewLuaScript(
 	`if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end return 0`)
@@ -45,8 +65,8 @@ const rawValue = "a value as long as most"
 
 type rawClient struct{ client rueidis.Client }
 
-func openRaw(addr string) (Client, error) {
-	client, err := rueidis.NewClient(rueidisOption(addr))
+func openRaw(addrs ...string) (Client, error) {
+	client, err := rueidis.NewClient(rueidisOption(addrs[0]))
 	return rawClient{client}, err
 }
 

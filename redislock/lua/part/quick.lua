@@ -3,7 +3,7 @@
 if #ARGV == 2 then
   local value = redis.pcall('GET', KEYS[1])
   local theirs = type(value) == 'string' and string.find(value, 'fh1:' .. holder .. ':', 1, true) == 1
-  local found = theirs and redis.call('ZRANGE', KEYS[3], '0', '1', 'WITHSCORES')
+  local found = theirs and redis.call('ZRANGE', KEYS[3], '0', '1')
   if theirs and not found[1] then
     redis.call('DEL', KEYS[1])
     return 'R'
@@ -13,10 +13,13 @@ if #ARGV == 2 then
     local kin, tag = string.match(ARGV[2], '^(.*)\n(.*)$')
     local head = kin .. 'p' .. tag .. ':'
     local first, client, gttl, meta = string.match(found[1], '^(%S+) (%S+) (%d+) (%S*)$')
-    local second, other = string.match(found[3] or '', '^(%S+) (%S+)')
+    local second, other = string.match(found[2] or '', '^(%S+) (%S+)')
     local life = client and redis.pcall('GET', head .. client)
     local inbox = type(life) == 'string' and string.match(life, '^%S+ (.+)$')
-    if inbox and #gttl < 16 and tonumber(gttl) > 0 then
+    -- What PUBLISH counts is not enough: a pattern that somebody listens to is
+    -- no waiter.
+    local heard = inbox and redis.pcall('PUBSUB', tag == '' and 'NUMSUB' or 'SHARDNUMSUB', inbox)
+    if heard and (tonumber(heard[2]) or 1) > 0 and #gttl < 16 and tonumber(gttl) > 0 then
       local time = redis.call('TIME')
       local token = time[1] .. string.sub('00000' .. time[2], -6)
       local last = redis.pcall('SET', KEYS[2], token, 'GET')
@@ -36,20 +39,11 @@ if #ARGV == 2 then
         if front then
           redis.pcall(publish, front, 'f ' .. second .. ' ' .. gttl)
         end
-        local told = redis.pcall(publish, inbox, 'g ' .. first .. ' ' .. token .. ' ' .. gttl)
-        if told ~= 0 then
-          if type(told) == 'table' then
-            -- Publishing is not allowed: the winner has to find out at its next ping.
-            redis.call('DEL', head .. client)
-          end
-          return 'R'
+        if type(redis.pcall(publish, inbox, 'g ' .. first .. ' ' .. token .. ' ' .. gttl)) == 'table' then
+          -- Publishing is not allowed: the winner has to find out at its next ping.
+          redis.call('DEL', head .. client)
         end
-        -- Nobody listens there: it keeps its place, and the others are tried.
-        redis.call('ZADD', KEYS[3], found[2], found[1])
-        if redis.call('PTTL', KEYS[3]) < 0 then
-          redis.call('PEXPIRE', KEYS[3], left + 120000)
-        end
-        redis.call('SET', KEYS[1], value, 'PX', math.max(left, 1))
+        return 'R'
       elseif type(last) == 'string' then
         redis.call('SET', KEYS[2], last)
       end
