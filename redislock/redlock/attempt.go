@@ -2,6 +2,8 @@ package redlock
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -98,6 +100,13 @@ func (b *backend) opened(h *hold) (skip uint64) {
 	return skip
 }
 
+// maxAttempt is how old an attempt may be when it is decided. Two rounds take less;
+// more is the time for which this process was stopped.
+const maxAttempt = 2500 * time.Millisecond
+
+// errLate is the end of an attempt that took longer.
+var errLate = errors.New("decided too late")
+
 // fix makes a grant of a majority's numbers.
 func (b *backend) fix(ctx context.Context, h *hold, r *round, sent driver.Instant) (driver.Grant, error) {
 	votes := r.votes
@@ -109,6 +118,11 @@ func (b *backend) fix(ctx context.Context, h *hold, r *round, sent driver.Instan
 			return driver.Grant{}, err
 		}
 		votes = settled
+	}
+	// A node that has lost its memory votes again at the soonest attemptsEnd later:
+	// until then every attempt that counted on it has ended here.
+	if took := sent.Elapsed(); took > maxAttempt {
+		return driver.Grant{}, fmt.Errorf("%w: it took %v, and may take %v", errLate, took.Round(time.Millisecond), maxAttempt)
 	}
 	b.holds.mu.Lock()
 	h.stage = held

@@ -59,6 +59,7 @@ func TestRunRedlock(t *testing.T) {
 		rows    int
 	}{
 		{peer.SharedRedsync, 1},
+		{peer.RedsyncFailFast, 1},
 		{peer.Redlock, 6},
 		{peer.RedsyncRueidis, 6},
 		{peer.Redsync, 6},

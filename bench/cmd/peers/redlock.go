@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -31,13 +32,14 @@ func (s *session) set() []func(int) error {
 
 // setFree compares cycles that nobody contends for.
 func (s *session) setFree(int) error {
-	clients, err := s.openAll(peer.SetLocks)
+	all := append(slices.Clone(peer.SetLocks), peer.RedsyncFailFast)
+	clients, err := s.openAll(all)
 	if err != nil {
 		return err
 	}
 	defer closeAll(clients)
 	return s.compareCycles(contestants{
-		append([]peer.Library{peer.SharedRedsync}, peer.SetLocks...),
+		append([]peer.Library{peer.SharedRedsync}, all...),
 		append([]peer.Client{peer.RedsyncOn(clients[0])}, clients...),
 	}, setCycle)
 }

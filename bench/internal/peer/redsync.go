@@ -17,18 +17,22 @@ import (
 // Redsync is go-redsync/redsync on go-redis, and RedsyncRueidis on rueidis; both
 // with their default pauses, of 50 to 250 ms, but without a limit of attempts. On
 // several servers they are Redlock. SharedRedsync is RedsyncRueidis on the very
-// clients of rueidis that fencehold uses; see [RedsyncOn].
+// clients of rueidis that fencehold uses; see [RedsyncOn]. Of several servers all of
+// them wait for all answers, but for RedsyncFailFast, which is RedsyncRueidis with the
+// option that returns as soon as a majority has answered.
 var (
 	Redsync        = Library{Name: "redsync, go-redis", Open: openRedsync, Requests: []string{"set", "evalsha", "eval"}}
 	RedsyncRueidis = Library{
 		Name: "redsync, rueidis", Open: openRedsyncRueidis, Requests: []string{"set", "evalsha", "eval"},
 	}
-	SharedRedsync = Library{Name: "redsync, fencehold's rueidis"}
+	RedsyncFailFast = Library{Name: "redsync, rueidis, fail fast", Open: openRedsyncFailFast}
+	SharedRedsync   = Library{Name: "redsync, fencehold's rueidis"}
 )
 
 type redsyncClient struct {
 	factory *redsync.Redsync
 	close   func()
+	options []redsync.Option // beside those that all have
 }
 
 func openRedsync(addrs ...string) (Client, error) {
@@ -38,7 +42,7 @@ func openRedsync(addrs ...string) (Client, error) {
 		client := redis.NewClient(&redis.Options{Addr: addr})
 		clients, pools = append(clients, client), append(pools, goredis.NewPool(client))
 	}
-	return redsyncClient{redsync.New(pools...), func() {
+	return redsyncClient{factory: redsync.New(pools...), close: func() {
 		for _, client := range clients {
 			_ = client.Close()
 		}
@@ -50,13 +54,23 @@ func openRedsyncRueidis(addrs ...string) (Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return redsyncClient{redsyncOn(clients), func() { closeRueidis(clients) }}, nil
+	return redsyncClient{factory: redsyncOn(clients), close: func() { closeRueidis(clients) }}, nil
+}
+
+func openRedsyncFailFast(addrs ...string) (Client, error) {
+	c, err := openRedsyncRueidis(addrs...)
+	if err != nil {
+		return nil, err
+	}
+	fast := c.(redsyncClient)
+	fast.options = []redsync.Option{redsync.WithFailFast(true)}
+	return fast, nil
 }
 
 // RedsyncOn returns a client of [SharedRedsync] on a client of [Redlock], whose
 // connections it uses and leaves open.
 func RedsyncOn(c Client) Client {
-	return redsyncClient{redsyncOn(c.(fenceholdClient).below), func() {}}
+	return redsyncClient{factory: redsyncOn(c.(fenceholdClient).below), close: func() {}}
 }
 
 func redsyncOn(clients []rueidis.Client) *redsync.Redsync {
@@ -97,7 +111,8 @@ func (c redsyncClient) Abandon(ctx context.Context, name string, ttl time.Durati
 }
 
 func (c redsyncClient) mutex(name string, ttl time.Duration) *redsync.Mutex {
-	return c.factory.NewMutex(name, redsync.WithExpiry(ttl), redsync.WithTries(1_000_000))
+	options := []redsync.Option{redsync.WithExpiry(ttl), redsync.WithTries(1_000_000)}
+	return c.factory.NewMutex(name, append(options, c.options...)...)
 }
 
 // Close implements [Client].
