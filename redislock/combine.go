@@ -121,10 +121,9 @@ func (c *combiner) close() {
 // its answer before anything that takes time.
 func (c *combiner) send(orders []*order) {
 	orders = slices.DeleteFunc(orders, (*order).pointless)
-	text, err := "", error(nil)
-	if len(orders) > 0 {
-		text, err = c.ask(orders)
-	}
+	ctx, cancel := context.WithTimeout(c.b.life, answerLimit)
+	defer cancel()
+	text, err := c.ask(ctx, orders)
 	c.landed()
 	err = c.failure(err)
 	for _, o := range orders {
@@ -136,7 +135,11 @@ func (c *combiner) send(orders []*order) {
 	}
 }
 
-func (c *combiner) ask(orders []*order) (string, error) {
+// ask returns the script's answer to all; of nothing there is no request.
+func (c *combiner) ask(ctx context.Context, orders []*order) (string, error) {
+	if len(orders) == 0 {
+		return "", nil
+	}
 	keys, args := make([]string, 1, 1+2*len(orders)), make([]string, 0, 3*len(orders))
 	keys[0] = orders[0].known.keys.counter
 	sent := driver.Now()
@@ -145,8 +148,6 @@ func (c *combiner) ask(orders []*order) (string, error) {
 		keys = append(keys, o.known.keys.lock, o.known.keys.line)
 		args = append(args, o.holder, o.ttl, o.meta)
 	}
-	ctx, cancel := context.WithTimeout(c.b.life, answerLimit)
-	defer cancel()
 	return c.b.conn.Eval(ctx, Call{Script: manyScript, Keys: keys, Args: args})
 }
 

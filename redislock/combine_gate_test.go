@@ -109,11 +109,7 @@ func (g *gathering) occupy() (free func()) {
 	g.gate.alone.Store(&hold)
 	var requests sync.WaitGroup
 	for _, name := range busies {
-		requests.Go(func() {
-			if grant, err := g.backend.TryAcquire(context.Background(), request(name)); err == nil {
-				_ = g.backend.Release(context.Background(), grant, 0)
-			}
-		})
+		requests.Go(func() { _, _ = g.backend.TryAcquire(context.Background(), request(name)) })
 	}
 	g.eventually(soon, "two requests are under way", func() bool { return held.Load() == 2 })
 	free = sync.OnceFunc(func() {

@@ -63,7 +63,9 @@ func TestGatheredCostsLess(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if sent := requests(g.race) - before; sent >= goroutines*cycles {
+	sent := requests(g.race) - before
+	t.Logf("%.2f requests a cycle", float64(sent)/(goroutines*cycles))
+	if sent >= goroutines*cycles {
 		t.Errorf("%d requests for %d cycles", sent, goroutines*cycles)
 	}
 	g.freed()
@@ -172,6 +174,44 @@ func TestGatheredIsGivenUp(t *testing.T) {
 			within(t, "returning", time.Since(answered), time.Second)
 		})
 	}
+}
+
+// Those who have waited are answered before anything is given back for others.
+func TestGatheredAnswersComeFirst(t *testing.T) {
+	g := newGathering(t)
+	free := g.occupy()
+	kept, open := g.keepMany(false)
+	gone, cancel := context.WithCancel(g.Context())
+	left, stays := make(chan error, 8), make(chan error, 1)
+	ask := func(ctx context.Context, name string, done chan<- error) {
+		_, err := g.backend.TryAcquire(ctx, request(name))
+		done <- err
+	}
+	for i := range cap(left) {
+		go ask(gone, fmt.Sprint("left", i), left)
+	}
+	go ask(g.Context(), "stays", stays)
+	<-kept
+	free()
+	cancel()
+	for range cap(left) {
+		mustBe(t, <-left, context.Canceled)
+	}
+	silent := passage(func(ctx context.Context, _ redislock.Call, _ func() (string, error)) (string, error) {
+		<-ctx.Done()
+		return "", ctx.Err()
+	})
+	g.gate.alone.Store(&silent)
+	open()
+	select {
+	case err := <-stays:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(soon):
+		t.Error("an answer waits for what is given back to a server that is silent")
+	}
+	g.gate.alone.Store(nil)
 }
 
 // Without memory gathered acquires are refused, and gathered releases work.
@@ -388,45 +428,63 @@ func closeMeets(g *gathering, pause time.Duration) {
 	}
 }
 
-// A client with several connections, where requests overtake each other, whose
-// callers give up at any moment: nobody is left with a lock.
-func TestGatheredOnSeveralConnections(t *testing.T) {
-	r := newRace(t)
-	client, err := rueidis.NewClient(rueidis.ClientOption{
-		InitAddress: []string{r.server.Addr()}, ForceSingleClient: true, DisableRetry: true, DisableCache: true,
-		PipelineMultiplex: 3,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := r.gathers(redislock.ConnOf(client))
-	var all sync.WaitGroup
-	for _, name := range names(64) {
-		all.Go(func() {
-			for range 20 {
-				ctx, cancel := context.WithTimeout(g.Context(), rand.N(4*time.Millisecond))
-				lease, err := g.client.Mutex(name).Acquire(ctx)
-				cancel()
-				if err != nil {
-					mustBe(t, err, context.DeadlineExceeded)
-					continue
-				}
-				if err := lease.Release(g.Context()); err != nil {
-					t.Error(err)
-				}
+// Callers who give up at any moment are left with no lock. Connections of a pool
+// overtake each other, so that a late attempt can take a lock for a TTL: there
+// nobody gives up.
+func TestGatheredByManyCallers(t *testing.T) {
+	for name, row := range map[string]struct {
+		multiplex int
+		patience  func() time.Duration
+	}{
+		"one connection":      {-1, func() time.Duration { return rand.N(4 * time.Millisecond) }},
+		"several connections": {3, func() time.Duration { return long }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRace(t)
+			client, err := rueidis.NewClient(rueidis.ClientOption{
+				InitAddress: []string{r.server.Addr()}, ForceSingleClient: true, DisableRetry: true, DisableCache: true,
+				AlwaysPipelining: true, PipelineMultiplex: row.multiplex,
+			})
+			if err != nil {
+				t.Fatal(err)
 			}
+			g := r.gathers(redislock.ConnOf(client))
+			var all sync.WaitGroup
+			for _, name := range names(64) {
+				all.Go(func() {
+					for range 20 {
+						g.cycle(name, row.patience())
+					}
+				})
+			}
+			all.Wait()
+			g.gathered(100)
+			g.freed()
 		})
 	}
-	all.Wait()
-	g.gathered(100)
-	g.freed()
+}
+
+// cycle acquires a lock within some time, and releases it.
+func (g *gathering) cycle(name string, patience time.Duration) {
+	ctx, cancel := context.WithTimeout(g.Context(), patience)
+	defer cancel()
+	lease, err := g.client.Mutex(name).Acquire(ctx)
+	switch {
+	case err == nil:
+		err = lease.Release(g.Context())
+	case errors.Is(err, context.DeadlineExceeded):
+		return
+	}
+	if err != nil {
+		g.Error(err)
+	}
 }
 
 // Orders that are under way when the primary goes are all answered.
 func TestGatheredMeetsFailover(t *testing.T) {
 	t.Parallel()
 	set := testcluster.StartSentinel(t, 2, 3)
-	client := openClient(t, set.URL())
+	client := openClient(t, set.URL(), fencehold.WithTTL(time.Second)) // so long may a lock stand whose release is lost
 	stop := make(chan struct{})
 	var all sync.WaitGroup
 	for _, name := range names(32) {

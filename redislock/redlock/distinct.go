@@ -3,32 +3,46 @@ package redlock
 import (
 	"context"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/fencehold/fencehold/redislock"
 )
 
-// identifyLimit bounds how long it takes to ask the nodes who they are.
-const identifyLimit = time.Second
+// identifyLimit bounds how long it takes to ask the nodes who they are, and
+// identifyRest how much of that the last of them get once a majority has said it.
+const (
+	identifyLimit = time.Second
+	identifyRest  = 100 * time.Millisecond
+)
 
 // distinct refuses nodes that are the same server. One that does not say which it
 // is, because it is not there or the user may not ask, is taken for another.
 func (b *backend) distinct(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, identifyLimit)
 	defer cancel()
-	ids := make([]string, len(b.nodes))
-	var asking sync.WaitGroup
-	for i, n := range b.nodes {
-		asking.Go(func() { ids[i] = n.identity(ctx) })
+	type said struct {
+		n  *node
+		id string
 	}
-	asking.Wait()
+	answers := make(chan said, len(b.nodes))
+	for _, n := range b.nodes {
+		b.work.Go(func() { answers <- said{n, n.identity(ctx)} })
+	}
 	seen := map[string]*node{}
-	for i, n := range b.nodes {
-		if first := seen[ids[i]]; first != nil && ids[i] != "" {
-			return refuse("%s and %s are the same server: it would vote twice", first.name, n.name)
+	var enough <-chan time.Time
+	for i := range b.nodes {
+		if i == b.majority {
+			enough = time.After(identifyRest)
 		}
-		seen[ids[i]] = n
+		select {
+		case s := <-answers:
+			if first := seen[s.id]; first != nil && s.id != "" {
+				return refuse("%s and %s are the same server: it would vote twice", first.name, s.n.name)
+			}
+			seen[s.id] = s.n
+		case <-enough:
+			return nil
+		}
 	}
 	return nil
 }

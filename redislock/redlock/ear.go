@@ -108,8 +108,11 @@ func (e *ear) hear(payload string) {
 // handed tells a wait that a node has handed it the lock. A holder gets one node
 // more; for one that neither waits nor holds the node is told to go on.
 func (b *backend) handed(n *node, holder, key string) {
-	h := b.holds.find(holder)
+	h, known := b.holds.known(holder)
 	if h == nil {
+		if known {
+			return
+		}
 		if name, ok := b.keys.lockName(key); ok && b.begin() == nil {
 			b.undoAt(n, &hold{known: b.keys.of(name), holder: holder, ttl: maxGrant})
 			b.work.Done()

@@ -22,6 +22,9 @@ type holds struct {
 	all map[string]*hold
 	// past are those that are over and have requests that were not answered.
 	past map[string]*hold
+	// ending are those of waits that are being released on all nodes: word of a
+	// hand-over that comes late is answered by that.
+	ending map[string]*hold
 }
 
 // stage is how far a hold has come.
@@ -55,7 +58,9 @@ type hold struct {
 	spare int
 }
 
-func (hs *holds) init() { hs.all, hs.past = map[string]*hold{}, map[string]*hold{} }
+func (hs *holds) init() {
+	hs.all, hs.past, hs.ending = map[string]*hold{}, map[string]*hold{}, map[string]*hold{}
+}
 
 // begin takes a holder id in, before anything is sent for it. One that is known
 // already is returned with true.
@@ -76,6 +81,21 @@ func (hs *holds) find(holder string) *hold {
 	return hs.all[holder]
 }
 
+// ended takes note that all nodes have been asked to release a hold.
+func (hs *holds) ended(h *hold) {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	delete(hs.ending, h.holder)
+}
+
+// known returns a hold, and whether it is one or is being released.
+func (hs *holds) known(holder string) (h *hold, known bool) {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	h = hs.all[holder]
+	return h, h != nil || hs.ending[holder] != nil
+}
+
 // end ends a hold, and returns the nodes that may have something of it, and those
 // that have not answered its last request. Those are asked by r, if there is one,
 // after they have.
@@ -83,6 +103,9 @@ func (hs *holds) end(h *hold, r *round) (touched, open uint64) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
 	h.stage, h.end = over, r
+	if r != nil && h.wait != nil {
+		hs.ending[h.holder] = h
+	}
 	if hs.all[h.holder] == h {
 		delete(hs.all, h.holder)
 	}

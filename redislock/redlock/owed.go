@@ -8,14 +8,21 @@ import (
 	"github.com/fencehold/fencehold/redislock"
 )
 
-// owes are the releases that a node has not answered yet. As long as one is owed,
-// the node is not asked for the same holder: a release that comes late would take
-// away what was granted since.
+// owes are the releases that a node has not answered yet. As long as one is owed, or
+// is on its way, the node is not asked for the same holder: a release that comes late
+// would take away what was granted since.
 type owes struct {
 	some    atomic.Int32 // how many
 	mu      sync.Mutex
-	debts   map[string]*debt // by holder
-	working bool             // somebody pays what was not answered at once
+	debts   map[string]*owing // by holder
+	working bool              // somebody pays what was not answered at once
+}
+
+// owing is what a node owes for one holder.
+type owing struct {
+	latest *debt
+	sends  int  // how many are on their way, older ones among them
+	paid   bool // the latest was answered
 }
 
 // A debt is one release that is owed.
@@ -53,24 +60,49 @@ func (o *owes) add(d *debt) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.debts == nil {
-		o.debts = map[string]*debt{}
+		o.debts = map[string]*owing{}
 	}
-	if len(o.debts) >= maxDebts && o.debts[d.holder] == nil {
-		return false
+	w := o.debts[d.holder]
+	if w == nil {
+		if len(o.debts) >= maxDebts {
+			return false
+		}
+		w = &owing{}
+		o.debts[d.holder] = w
 	}
-	o.debts[d.holder] = d
+	w.latest, w.paid = d, false
 	o.some.Store(int32(len(o.debts)))
 	return true
 }
 
-// drop removes a debt that was paid, unless there is a newer one.
-func (o *owes) drop(d *debt) {
+// send takes note that a debt is about to be sent; false if it was paid already, or
+// there is a newer one.
+func (o *owes) send(d *debt) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.debts[d.holder] == d {
-		delete(o.debts, d.holder)
-		o.some.Store(int32(len(o.debts)))
+	w := o.debts[d.holder]
+	if w == nil || w.latest != d || w.paid {
+		return false
 	}
+	w.sends++
+	return true
+}
+
+// sent takes note of the outcome.
+func (o *owes) sent(d *debt, answered bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	w := o.debts[d.holder]
+	w.sends--
+	w.paid = w.paid || answered && w.latest == d
+	if w.paid && w.sends == 0 {
+		o.drop(d.holder)
+	}
+}
+
+func (o *owes) drop(holder string) {
+	delete(o.debts, holder)
+	o.some.Store(int32(len(o.debts)))
 }
 
 // list returns what is owed; what has ended by itself is not.
@@ -79,14 +111,14 @@ func (o *owes) list() []*debt {
 	defer o.mu.Unlock()
 	now := time.Now()
 	var due []*debt
-	for holder, d := range o.debts {
-		if now.After(d.until) {
-			delete(o.debts, holder)
-			continue
+	for holder, w := range o.debts {
+		switch {
+		case w.sends == 0 && now.After(w.latest.until):
+			o.drop(holder)
+		case !w.paid:
+			due = append(due, w.latest)
 		}
-		due = append(due, d)
 	}
-	o.some.Store(int32(len(o.debts)))
 	if len(due) == 0 {
 		o.working = false
 	}
@@ -124,12 +156,13 @@ func (b *backend) payNow(n *node, d *debt) {
 	})
 }
 
-// pay makes one attempt.
+// pay makes one attempt, and reports whether nothing is owed any more.
 func (b *backend) pay(n *node, d *debt) bool {
-	_, err := n.eval(b.pays.context(payLimit), d.call)
-	if err == nil {
-		n.owes.drop(d)
+	if !n.owes.send(d) {
+		return true
 	}
+	_, err := n.eval(b.pays.context(payLimit), d.call)
+	n.owes.sent(d, err == nil)
 	return err == nil
 }
 

@@ -32,6 +32,7 @@ func (b *backend) Release(ctx context.Context, grant driver.Grant, keep time.Dur
 	}
 	later := uint64(0)
 	if h != nil {
+		r.ended = func() { b.holds.ended(h) }
 		_, later = b.holds.end(h, r)
 	}
 	r.start(later)

@@ -79,20 +79,22 @@ func (b *backend) Acquire(ctx context.Context, req driver.Request) (driver.Grant
 		return driver.Grant{}, err
 	}
 	k := b.keys.of(req.Name)
-	if req.Barging || b.keys.calm(k) || b.holds.find(req.Holder) != nil {
+	var last error
+	if req.Barging || b.keys.calm(k) || !b.hears() || b.holds.find(req.Holder) != nil {
 		grant, err := b.try(ctx, req, marker)
 		if !errors.Is(err, fencehold.ErrHeld) {
 			return grant, err
 		}
+		last = err
 	}
-	return b.stand(ctx, req, k, marker)
+	w := b.newWait(req, k, marker)
+	w.last = last
+	return w.stand(ctx)
 }
 
-// stand waits in line, under a holder id of its own: for that of the request a release
-// may be on its way.
-func (b *backend) stand(ctx context.Context, req driver.Request, k *known, marker string) (driver.Grant, error) {
-	req.Holder = driver.NewHolder()
-	w := b.newWait(req, k, marker)
+// stand waits in line.
+func (w *wait) stand(ctx context.Context) (driver.Grant, error) {
+	b := w.b
 	b.holds.begin(w.hold)
 	b.awaitEars(ctx, earLimit)
 	grant, err := w.run(ctx)
@@ -102,7 +104,10 @@ func (b *backend) stand(ctx context.Context, req driver.Request, k *known, marke
 	return grant, err
 }
 
+// newWait returns a wait under a holder id of its own: for that of an earlier attempt
+// a release may be on its way.
 func (b *backend) newWait(req driver.Request, k *known, marker string) *wait {
+	req.Holder = driver.NewHolder()
 	w := &wait{b: b, req: req, news: make(chan struct{}, 1), pause: minPause}
 	us := time.Now().UnixMicro()
 	if req.Barging {
