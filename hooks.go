@@ -21,7 +21,8 @@ type Hooks struct {
 	Expiring func(Event)
 	// RedundancyLost: a lock that is kept on several servers is on no more of them
 	// than it takes, so that one that fails can cost the lease. It is called once
-	// each time that this comes about; see [Lease.Redundancy].
+	// each time that this comes about; see [Lease.Redundancy]. Event.Err says on
+	// which servers the lock is not, nil if the lock service does not tell.
 	RedundancyLost func(Event)
 	// Lost: the lease ended without a release. Event.Err says how.
 	Lost func(Event)

@@ -1,7 +1,9 @@
 package fencehold
 
 import (
+	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/fencehold/fencehold/driver"
 )
@@ -58,6 +60,25 @@ func (l *Lease) noteRedundancy(spare int) {
 	was := l.spare.bare
 	l.spare.bare = spare <= 0
 	if l.err == nil && l.spare.bare && !was {
-		l.tell(l.client.herald.hooks.RedundancyLost, slog.LevelWarn, "lock has no server to spare", nil)
+		l.tell(l.client.herald.hooks.RedundancyLost, slog.LevelWarn, "lock has no server to spare", l.placement(spare))
 	}
+}
+
+// placement says on how many servers a lease is that has none to spare, and on which
+// it is not; nil if the service does not tell. The caller holds l.mu.
+func (l *Lease) placement(spare int) error {
+	placed, able := l.client.backend.(driver.Placed)
+	if !able {
+		return nil
+	}
+	without, of := placed.Without(l.grant)
+	if of == 0 {
+		return nil
+	}
+	consequence := "none to spare"
+	if spare < 0 {
+		consequence = "fewer than it takes"
+	}
+	return fmt.Errorf("on %d of %d servers (not on %s), %s",
+		of-len(without), of, strings.Join(without, ", "), consequence)
 }

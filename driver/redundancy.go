@@ -11,3 +11,11 @@ type Redundant interface {
 	// takes too: a mutex that it needs cannot be held while that is called.
 	Redundancy(grant Grant) (spare int, known bool)
 }
+
+// Placed is a [Redundant] backend that can say where a grant is.
+type Placed interface {
+	// Without names the servers that do not have the grant, as far as Redundancy
+	// knows, and says of how many servers these are some; 0 if that is not known.
+	// What Redundancy must not do, it must not do either.
+	Without(grant Grant) (servers []string, of int)
+}

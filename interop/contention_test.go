@@ -24,7 +24,13 @@ func TestContention(t *testing.T) {
 	if full() {
 		c.turns = 2000
 	}
-	fields := contenders(t, server, c)
+	ours := func() *fencehold.Client { return newFencehold(t, server, nil) }
+	contend(t, c, contenders(t, c, strangers, ours, server), server)
+}
+
+// contend runs a contest, whose keys are on a server.
+func contend(t *testing.T, c contest, fields map[string]func(string) error, server *testcluster.Redis) {
+	t.Helper()
 	var contending sync.WaitGroup
 	for kind, contend := range fields {
 		contending.Go(func() {
@@ -37,15 +43,19 @@ func TestContention(t *testing.T) {
 	judge(t, server, c, len(fields))
 }
 
-// contenders starts all kinds before the contest begins.
-func contenders(t *testing.T, server *testcluster.Redis, c contest) map[string]func(kind string) error {
+// contenders starts all kinds before the contest begins: a client of each other
+// library, and two of fencehold. The referees are at the first server.
+func contenders(
+	t *testing.T, c contest, others map[string]func(testing.TB, ...*testcluster.Redis) stranger,
+	ours func() *fencehold.Client, servers ...*testcluster.Redis,
+) map[string]func(kind string) error {
 	fields := map[string]func(string) error{}
-	for kind, start := range strangers {
-		s := start(t, server)
+	for kind, start := range others {
+		s := start(t, servers...)
 		fields[kind] = func(kind string) error { return s.contend(c, kind) }
 	}
 	for _, kind := range []string{"fencehold-1", "fencehold-2"} {
-		client, r := newFencehold(t, server, nil), newReferee(t, server)
+		client, r := ours(), newReferee(t, servers[0])
 		fields[kind] = func(kind string) error { return contendOurs(client, r, c, kind) }
 	}
 	return fields

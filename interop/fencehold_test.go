@@ -10,8 +10,10 @@ import (
 	"github.com/redis/rueidis"
 
 	"github.com/fencehold/fencehold"
+	"github.com/fencehold/fencehold/driver"
 	"github.com/fencehold/fencehold/internal/testcluster"
 	"github.com/fencehold/fencehold/redislock"
+	"github.com/fencehold/fencehold/redislock/redlock"
 )
 
 // full tells whether the long form of the tests was asked for.
@@ -37,6 +39,25 @@ func newFencehold(tb testing.TB, server *testcluster.Redis, opts *redislock.Opti
 	if err != nil {
 		tb.Fatal(err)
 	}
+	return clientOn(tb, backend)
+}
+
+// newRedlock returns a client on a set of servers, with connections of its own.
+func newRedlock(tb testing.TB, servers []*testcluster.Redis, opts *redlock.Options) *fencehold.Client {
+	tb.Helper()
+	var clients []rueidis.Client
+	for _, server := range servers {
+		clients = append(clients, newRueidis(tb, server))
+	}
+	backend, err := redlock.New(clients, opts)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return clientOn(tb, backend)
+}
+
+func clientOn(tb testing.TB, backend driver.Backend) *fencehold.Client {
+	tb.Helper()
 	client, err := fencehold.New(backend, fencehold.WithTTL(lockTTL))
 	if err != nil {
 		tb.Fatal(err)

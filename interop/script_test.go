@@ -23,23 +23,28 @@ type script struct {
 }
 
 // newPython starts redis-py as Debian has it.
-func newPython(tb testing.TB, server *testcluster.Redis) stranger {
-	return startScript(tb, server, "/usr/bin/python3", filepath.Join("testdata", "redispy.py"))
+func newPython(tb testing.TB, servers ...*testcluster.Redis) stranger {
+	return startScript(tb, servers, "/usr/bin/python3", filepath.Join("testdata", "redispy.py"))
 }
 
 // newNode starts redlock on ioredis.
-func newNode(tb testing.TB, server *testcluster.Redis) stranger {
+func newNode(tb testing.TB, servers ...*testcluster.Redis) stranger {
 	dir, err := installed()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return startScript(tb, server, "node", filepath.Join(dir, "redlock.mjs"))
+	return startScript(tb, servers, "node", filepath.Join(dir, "redlock.mjs"))
 }
 
-// startScript starts a program that ends with the test.
-func startScript(tb testing.TB, server *testcluster.Redis, program, file string) stranger {
+// startScript starts a program that ends with the test. It is given the ports of all
+// servers.
+func startScript(tb testing.TB, servers []*testcluster.Redis, program, file string) stranger {
 	tb.Helper()
-	cmd := exec.Command(program, file, strconv.Itoa(server.Port()))
+	args := []string{file}
+	for _, server := range servers {
+		args = append(args, strconv.Itoa(server.Port()))
+	}
+	cmd := exec.Command(program, args...)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
 	if err != nil {

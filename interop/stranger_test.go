@@ -9,6 +9,7 @@ import (
 
 	bsm "github.com/bsm/redislock"
 	"github.com/go-redsync/redsync/v4"
+	redsyncredis "github.com/go-redsync/redsync/v4/redis"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	"github.com/redis/go-redis/v9"
 
@@ -25,11 +26,17 @@ type stranger interface {
 }
 
 // strangers are the other libraries, by the names that tests give them.
-var strangers = map[string]func(testing.TB, *testcluster.Redis) stranger{
+var strangers = map[string]func(testing.TB, ...*testcluster.Redis) stranger{
 	"redis-py":     newPython,
 	"node-redlock": newNode,
 	"redsync":      newRedsync,
 	"bsm":          newBSM,
+}
+
+// setStrangers are those that keep locks on a set of servers, too.
+var setStrangers = map[string]func(testing.TB, ...*testcluster.Redis) stranger{
+	"node-redlock": newNode,
+	"redsync":      newRedsync,
 }
 
 // retryEvery is how often Go strangers try for a lock that is held.
@@ -49,9 +56,12 @@ type redsyncStranger struct {
 	held    *redsync.Mutex
 }
 
-func newRedsync(tb testing.TB, server *testcluster.Redis) stranger {
-	factory := redsync.New(goredis.NewPool(newGoRedis(tb, server)))
-	return &redsyncStranger{referee: newReferee(tb, server), factory: factory}
+func newRedsync(tb testing.TB, servers ...*testcluster.Redis) stranger {
+	var pools []redsyncredis.Pool
+	for _, server := range servers {
+		pools = append(pools, goredis.NewPool(newGoRedis(tb, server)))
+	}
+	return &redsyncStranger{referee: newReferee(tb, servers[0]), factory: redsync.New(pools...)}
 }
 
 func (s *redsyncStranger) try(key string, ttl time.Duration) (bool, error) {
@@ -85,8 +95,8 @@ type bsmStranger struct {
 	held   *bsm.Lock
 }
 
-func newBSM(tb testing.TB, server *testcluster.Redis) stranger {
-	return &bsmStranger{referee: newReferee(tb, server), client: bsm.New(newGoRedis(tb, server))}
+func newBSM(tb testing.TB, servers ...*testcluster.Redis) stranger {
+	return &bsmStranger{referee: newReferee(tb, servers[0]), client: bsm.New(newGoRedis(tb, servers[0]))}
 }
 
 func (s *bsmStranger) try(key string, ttl time.Duration) (bool, error) {

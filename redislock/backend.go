@@ -98,7 +98,7 @@ func (b *backend) TryAcquire(ctx context.Context, req driver.Request) (driver.Gr
 	if b.simple(k) {
 		o := b.combiner.gather(k, req.Holder, b.timesOf(req.TTL).ttl, b.describe(req))
 		if o == nil {
-			defer b.combiner.landed()
+			defer b.combiner.landed() //nolint:contextcheck // what goes next is not this caller's
 		} else if err := o.wait(ctx); err == nil {
 			return b.grantOf(o, req.TTL), nil
 		} else if !errors.Is(err, errNotSimple) {
@@ -193,7 +193,7 @@ func (b *backend) Release(ctx context.Context, grant driver.Grant, keep time.Dur
 	if k := b.memory.of(grant.Name); !waited && keep <= 0 && b.simple(k) {
 		o := b.combiner.gather(k, grant.Holder, "", "")
 		if o == nil {
-			defer b.combiner.landed()
+			defer b.combiner.landed() //nolint:contextcheck // what goes next is not this caller's
 		} else if err := o.wait(ctx); !errors.Is(err, errNotSimple) {
 			return err
 		} else {

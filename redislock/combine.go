@@ -130,7 +130,7 @@ func (c *combiner) send(orders []*order) {
 		var answer string
 		answer, text, _ = strings.Cut(text, "\n")
 		if o.settle(answer, err) {
-			c.b.work.Go(func() { c.giveBack(o) })
+			c.b.work.Go(func() { c.giveBack(c.b.life, o) })
 		}
 	}
 }
@@ -171,8 +171,8 @@ func (c *combiner) failure(err error) error {
 // giveBack does what is left to do for an order whose caller has gone: it
 // returns a grant that may have come, or makes the release that was not simple.
 // If that fails, the grant ends with its TTL.
-func (c *combiner) giveBack(o *order) {
-	ctx, cancel := context.WithTimeout(c.b.life, answerLimit)
+func (c *combiner) giveBack(ctx context.Context, o *order) {
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
 	_, _ = c.b.release(ctx, o.known.name, o.holder, "", 0)
 }

@@ -4,10 +4,12 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/fencehold/fencehold"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/exitcode"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/flagvalue"
+	"github.com/fencehold/fencehold/cmd/fencehold/internal/guarded"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/runflag"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/view"
 	"github.com/spf13/cobra"
@@ -72,7 +74,10 @@ func (a *app) acquire(cmd *cobra.Command, f *runflag.Flags, output string, args 
 	}
 	ctx, stop := interruptible(cmd.Context())
 	defer stop(nil)
-	client, err := a.open(ctx)
+	bare := make(chan fencehold.Event, 1)
+	client, err := a.open(ctx, fencehold.WithHooks(fencehold.Hooks{
+		RedundancyLost: func(e fencehold.Event) { bare <- e },
+	}))
 	if err != nil {
 		return because(ctx, err)
 	}
@@ -92,5 +97,26 @@ func (a *app) acquire(cmd *cobra.Command, f *runflag.Flags, output string, args 
 	if err := view.PrintLease(a.stdout, format, lease); err != nil {
 		return a.giveBack(lease, fmt.Errorf("output: %w", err))
 	}
+	if client.Info().Kind == "redlock" {
+		a.warnBare(lease, bare)
+	}
 	return nil
+}
+
+// lateAnswers is how long the last server of a set may take until it is known on how
+// many of them a lock is: a bit longer than the longest wait for one server.
+const lateAnswers = 1500 * time.Millisecond
+
+// warnBare warns if a lock is on a bare majority of the servers of a Redlock set,
+// which is known once all have answered or have taken too long.
+func (a *app) warnBare(lease *fencehold.Lease, bare <-chan fencehold.Event) {
+	for end := time.Now().Add(lateAnswers); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		switch spare, known := lease.Redundancy(); {
+		case known && spare > 0:
+			return
+		case known:
+			guarded.WarnBare(a.notices(), <-bare)
+			return
+		}
+	}
 }

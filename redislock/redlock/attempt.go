@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/fencehold/fencehold"
 	"github.com/fencehold/fencehold/driver"
 	"github.com/fencehold/fencehold/fence"
 	"github.com/fencehold/fencehold/redislock"
@@ -38,7 +39,7 @@ func (b *backend) TryAcquire(ctx context.Context, req driver.Request) (driver.Gr
 
 // try makes one attempt, and undoes it if it fails.
 func (b *backend) try(ctx context.Context, req driver.Request, marker string) (driver.Grant, error) {
-	h, known := b.holds.begin(&hold{
+	h, _ := b.holds.begin(&hold{
 		known: b.keys.of(req.Name), holder: req.Holder, meta: b.describer.Describe(req), ttl: req.TTL,
 	})
 	mode := "try"
@@ -49,11 +50,41 @@ func (b *backend) try(ctx context.Context, req driver.Request, marker string) (d
 		Script: acquireScript, Keys: h.known.all,
 		Args: []string{h.holder, millis(req.TTL), h.meta, marker, proposal(), b.keys.kin, mode},
 	}, nil)
-	// A repeated attempt that fails leaves what the first one got.
-	if err != nil && !known {
-		b.abandon(h)
+	if err != nil {
+		b.failed(ctx, h, err)
 	}
 	return grant, err
+}
+
+// askAgain is how soon a caller repeats an attempt of which the outcome is not known.
+const askAgain = 100 * time.Millisecond
+
+// failed undoes an attempt that has not been granted before. Where the outcome is not
+// known that waits for a moment: the caller asks again at once, and is to find what the
+// first request got.
+func (b *backend) failed(ctx context.Context, h *hold, err error) {
+	asks := b.holds.asksOf(h)
+	if ctx.Err() != nil || outcomeKnown(err) {
+		b.undoAll(b.holds.endUngranted(h, asks), h)
+		return
+	}
+	b.work.Go(func() {
+		select {
+		case <-time.After(askAgain):
+		case <-b.life.Done():
+		}
+		b.undoAll(b.holds.endUngranted(h, asks), h)
+	})
+}
+
+// outcomeKnown reports whether asking again under the same holder id is of no use.
+func outcomeKnown(err error) bool {
+	for _, known := range []error{fencehold.ErrHeld, driver.ErrRefused, errLate, errUnsettled} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
 }
 
 // attempt is P1 and, where the nodes gave out different numbers, P2. seen is shown
@@ -86,12 +117,16 @@ func (b *backend) attempt(ctx context.Context, h *hold, call redislock.Call, see
 }
 
 // opened opens a request of a hold at all nodes but those that it returns: they owe
-// a release of it, or have not answered an earlier request.
+// a release of it, or have not answered an earlier request; who waits asks those that
+// have not answered in time again.
 func (b *backend) opened(h *hold) (skip uint64) {
 	all := uint64(1)<<len(b.nodes) - 1
 	b.holds.mu.Lock()
 	defer b.holds.mu.Unlock()
 	skip = b.owedSkips(h.holder) | h.open
+	if h.wait == nil {
+		skip |= h.silent
+	}
 	if past := b.holds.past[h.holder]; past != nil {
 		skip |= past.open
 	}

@@ -2,6 +2,8 @@ package redlock_test
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -26,27 +28,34 @@ var faults = map[string]fault{
 // patient gives a busy machine time, and is shorter than what a test would notice.
 var patient = redlock.Options{NodeTimeout: 300 * time.Millisecond}
 
-// eachMinority runs a test for every minority of 3 and 5 servers and every fault.
+// eachMinority runs a test for every minority of 3 and 5 servers and every fault; for
+// two of five, outside of the full conformance run, with one of the faults.
 func eachMinority(t *testing.T, run func(t *testing.T, s set, lost []int, fault fault)) {
 	t.Helper()
 	for _, shape := range []struct{ n, lost int }{{3, 1}, {5, 1}, {5, 2}} {
-		for _, lost := range choices(shape.n, shape.lost) {
-			for name, fault := range faults {
+		for i, lost := range choices(shape.n, shape.lost) {
+			for j, name := range slices.Sorted(maps.Keys(faults)) {
+				if shape.lost > 1 && rounds(10) < 10 && i%len(faults) != j {
+					continue
+				}
 				t.Run(fmt.Sprintf("%s %v of %d", name, lost, shape.n), func(t *testing.T) {
 					t.Parallel()
-					run(t, startSet(t, shape.n), lost, fault)
+					run(t, startSet(t, shape.n), lost, faults[name])
 				})
 			}
 		}
 	}
 }
 
+// minorityTTL is long for a busy machine, and renewed within a second.
+const minorityTTL = 3 * time.Second
+
 // TestMinorityFails: whichever minority is killed, frozen or emptied, a holder keeps
 // and renews its lock, nobody else is granted it, and who waits is served.
 func TestMinorityFails(t *testing.T) {
 	t.Parallel()
 	eachMinority(t, func(t *testing.T, s set, lost []int, fault fault) {
-		holder := s.peerWith(t, patient, fencehold.WithTTL(1500*time.Millisecond))
+		holder := s.peerWith(t, patient, fencehold.WithTTL(minorityTTL))
 		waiter, other := s.peerWith(t, patient), s.peerWith(t, patient)
 		lease := acquire(t, holder.Client, job)
 		s.everywhere(t, lease)
@@ -56,7 +65,7 @@ func TestMinorityFails(t *testing.T) {
 			fault(t, s[i])
 		}
 		awaitRenewal(t, lease)
-		if err := lease.Extend(bounded(t), 1500*time.Millisecond); err != nil {
+		if err := lease.Extend(bounded(t), minorityTTL); err != nil {
 			t.Fatal(err)
 		}
 		_, err := other.Mutex(job).TryAcquire(bounded(t))
@@ -69,7 +78,7 @@ func TestMinorityFails(t *testing.T) {
 		start := time.Now()
 		release(t, lease)
 		o := granted(t, next)
-		within(t, "the hand-over", o.at.Sub(start), 50*time.Millisecond)
+		within(t, "the hand-over", o.at.Sub(start), minorityTTL/3)
 		if o.lease.Token() <= lease.Token() {
 			t.Errorf("token %v after %v", o.lease.Token(), lease.Token())
 		}

@@ -15,18 +15,15 @@ const (
 	identifyRest  = 100 * time.Millisecond
 )
 
-// distinct refuses nodes that are the same server. One that does not say which it
-// is, because it is not there or the user may not ask, is taken for another.
+// distinct refuses nodes that are the same server, or a replica. One that does not say
+// which it is, because it is not there or the user may not ask, is taken for another
+// that votes.
 func (b *backend) distinct(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, identifyLimit)
 	defer cancel()
-	type said struct {
-		n  *node
-		id string
-	}
-	answers := make(chan said, len(b.nodes))
+	answers := make(chan identity, len(b.nodes))
 	for _, n := range b.nodes {
-		b.work.Go(func() { answers <- said{n, n.identity(ctx)} })
+		b.work.Go(func() { answers <- n.identity(ctx) })
 	}
 	seen := map[string]*node{}
 	var enough <-chan time.Time
@@ -36,8 +33,8 @@ func (b *backend) distinct(ctx context.Context) error {
 		}
 		select {
 		case s := <-answers:
-			if first := seen[s.id]; first != nil && s.id != "" {
-				return refuse("%s and %s are the same server: it would vote twice", first.name, s.n.name)
+			if err := s.refused(seen[s.id]); err != nil {
+				return err
 			}
 			seen[s.id] = s.n
 		case <-enough:
@@ -47,21 +44,43 @@ func (b *backend) distinct(ctx context.Context) error {
 	return nil
 }
 
-// identity is the random id of a server's process, empty if that is not known.
-func (n *node) identity(ctx context.Context) (id string) {
+// identity is what a node says of itself.
+type identity struct {
+	n       *node
+	id      string // random, of the server's process; empty if that is not known
+	replica bool
+}
+
+// refused says why a server cannot be a node beside the first with the same id.
+func (i identity) refused(first *node) error {
+	switch {
+	case i.replica:
+		return refuse("%s is a replica, and read-only: a node is a server of its own", i.n.name)
+	case first != nil && i.id != "":
+		return refuse("%s and %s are the same server: it would vote twice", first.name, i.n.name)
+	}
+	return nil
+}
+
+// identity asks a node who it is.
+func (n *node) identity(ctx context.Context) identity {
+	known := identity{n: n}
 	conn, err := n.conn()
 	if err != nil {
-		return ""
+		return known
 	}
-	_ = conn.Primaries(ctx, func(_ string, do redislock.Do) error {
+	asked := false
+	err = conn.Primaries(ctx, func(_ string, do redislock.Do) error {
+		asked = true
 		reply, err := do(ctx, "INFO", "server")
 		text, _ := reply.(string)
 		for line := range strings.Lines(text) {
 			if found, ok := strings.CutPrefix(strings.TrimSpace(line), "run_id:"); ok {
-				id = found
+				known.id = found
 			}
 		}
 		return err
 	})
-	return id
+	known.replica = err == nil && !asked
+	return known
 }

@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,14 +16,15 @@ import (
 // nodesError says why there is no majority, node by node. What was done is not
 // known, unless every node refused.
 type nodesError struct {
-	of, agreed, busy int
-	said             []string
-	refused          int // how many nodes have done nothing for certain
+	of, agreed int
+	said       []error
+	refused    int    // how many nodes have done nothing for certain
+	verb       string // what the nodes did that count; empty: agreed
 }
 
 // add takes in what one node said.
 func (e *nodesError) add(n *node, err error) {
-	e.said = append(e.said, n.name+": "+err.Error())
+	e.said = append(e.said, saidBy(n.name, err))
 	if errors.Is(err, driver.ErrRefused) {
 		e.refused++
 	}
@@ -31,12 +33,9 @@ func (e *nodesError) add(n *node, err error) {
 // Error names the nodes.
 func (e *nodesError) Error() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%d of %d servers agreed, and it takes %d", e.agreed, e.of, quorum.Majority(e.of))
-	if e.busy > 0 {
-		fmt.Fprintf(&text, "; %d have it held by another owner", e.busy)
-	}
+	fmt.Fprintf(&text, "%d of %d servers %s, and it takes %d", e.agreed, e.of, cmp.Or(e.verb, "agreed"), quorum.Majority(e.of))
 	for _, said := range e.said {
-		text.WriteString("; " + said)
+		text.WriteString("; " + said.Error())
 	}
 	return text.String()
 }
@@ -47,9 +46,15 @@ func (e *nodesError) Is(target error) bool {
 	return target == driver.ErrRefused && e.refused == e.of
 }
 
+// As finds why servers refused the client, if there is no majority without them.
+func (e *nodesError) As(target any) bool { return refusedAll(e.said, e.of, target) }
+
 // errAbstains is what a node says that does not vote.
 var errAbstains = errors.New("does not vote, because it has lost its memory: it will once the longest TTL has " +
 	"passed, or after \"fencehold redlock repair\"")
+
+// errUndecided is what a node is said to have answered that others came before.
+var errUndecided = errors.New("had not answered when there could be no majority any more")
 
 // undecided says why a round has no majority.
 func (b *backend) undecided(r *round) error {
@@ -59,17 +64,20 @@ func (b *backend) undecided(r *round) error {
 		case quorum.Yes:
 			e.agreed++
 		case quorum.No:
-			e.busy++
+			e.add(b.nodes[i], r.replies[i].holding())
 		case quorum.Abstains:
 			e.add(b.nodes[i], errAbstains)
 		case quorum.Failed:
 			e.add(b.nodes[i], r.replies[i].err)
 		case quorum.None:
-			e.add(b.nodes[i], errSilent)
+			e.add(b.nodes[i], errUndecided)
 		}
 	}
 	return e
 }
+
+// errUnsettled is the error of an attempt that a majority agreed to, without a token.
+var errUnsettled = errors.New("no majority gives the same token")
 
 // unsettled says why an attempt that a majority agreed to has no token.
 func (b *backend) unsettled(r *round) error {
@@ -78,7 +86,7 @@ func (b *backend) unsettled(r *round) error {
 			r.replies[i].err = errSilent
 		}
 	}
-	return fmt.Errorf("no majority gives the same token: %w", b.undecided(r))
+	return fmt.Errorf("%w: %w", errUnsettled, b.undecided(r))
 }
 
 // shown is what a majority of nodes, or most of them, show of a lock.

@@ -1,6 +1,7 @@
 package redlock
 
 import (
+	"errors"
 	"math/bits"
 	"sync"
 	"time"
@@ -49,6 +50,8 @@ type hold struct {
 	have    uint64 // the nodes that have the value
 	touched uint64 // those that may have the value, or the entry
 	open    uint64 // those that have a request and have not answered it
+	silent  uint64 // those that have not answered one in time
+	asks    int    // how many attempts were begun
 	end     *round // that releases it
 	revoked uint64 // those that said that the grant was revoked
 
@@ -64,14 +67,23 @@ func (hs *holds) init() {
 
 // begin takes a holder id in, before anything is sent for it. One that is known
 // already is returned with true.
-func (hs *holds) begin(h *hold) (*hold, bool) {
+func (hs *holds) begin(h *hold) (begun *hold, known bool) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
-	if found := hs.all[h.holder]; found != nil {
-		return found, true
+	begun = hs.all[h.holder]
+	if known = begun != nil; !known {
+		begun = h
+		hs.all[h.holder] = h
 	}
-	hs.all[h.holder] = h
-	return h, false
+	begun.asks++
+	return begun, known
+}
+
+// asksOf returns how many attempts a hold has made.
+func (hs *holds) asksOf(h *hold) int {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	return h.asks
 }
 
 // find returns a hold, nil if there is none.
@@ -102,6 +114,23 @@ func (hs *holds) known(holder string) (h *hold, known bool) {
 func (hs *holds) end(h *hold, r *round) (touched, open uint64) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
+	return hs.endLocked(h, r)
+}
+
+// endUngranted is end, unless the hold is a grant, or has made other attempts since
+// those.
+func (hs *holds) endUngranted(h *hold, asks int) (touched uint64) {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	if h.stage != asking || h.asks != asks {
+		return 0
+	}
+	touched, _ = hs.endLocked(h, nil)
+	return touched
+}
+
+// endLocked is end for a caller that has the mutex.
+func (hs *holds) endLocked(h *hold, r *round) (touched, open uint64) {
 	h.stage, h.end = over, r
 	if r != nil && h.wait != nil {
 		hs.ending[h.holder] = h
@@ -138,6 +167,9 @@ func (b *backend) noteGrant(h *hold, n *node, got reply) {
 	if got.code == codeGranted {
 		h.have |= n.bit()
 	}
+	if errors.Is(got.err, errSilent) {
+		h.silent |= n.bit()
+	}
 	var undo *debt
 	end := h.end
 	if left && h.stage == over && end == nil {
@@ -162,6 +194,11 @@ func (b *backend) noteGrant(h *hold, n *node, got reply) {
 // have of it.
 func (b *backend) abandon(h *hold) {
 	touched, _ := b.holds.end(h, nil)
+	b.undoAll(touched, h)
+}
+
+// undoAll has some nodes release a hold.
+func (b *backend) undoAll(touched uint64, h *hold) {
 	for _, n := range b.nodes {
 		if touched&n.bit() != 0 {
 			b.undoAt(n, h)

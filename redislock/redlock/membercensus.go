@@ -147,7 +147,7 @@ func (c census) counter() int64 {
 func (c census) failures() (errs []error) {
 	for _, s := range c {
 		if s.err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", s.seat.name, s.err))
+			errs = append(errs, saidBy(s.seat.name, s.err))
 		}
 	}
 	return errs

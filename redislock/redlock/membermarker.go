@@ -35,10 +35,11 @@ func parseTitle(marker string) title {
 func (t title) admits(mine title) error {
 	switch {
 	case t.nodes != mine.nodes:
-		return fmt.Errorf("%w: %d servers: they belong to a set of %d", fencehold.ErrInvalid, mine.nodes, t.nodes)
+		return fmt.Errorf("%w: this client names %d servers, and the set has %d: correct the URL, or see \"fencehold help "+
+			"redlock\" to change the size", fencehold.ErrInvalid, mine.nodes, t.nodes)
 	case mine.maxTTL > t.maxTTL:
-		return fmt.Errorf("%w: max_ttl %v: the set was founded with %v, which is the most for all its clients",
-			fencehold.ErrInvalid, mine.maxTTL, t.maxTTL)
+		return fmt.Errorf("%w: max_ttl %v: the set was founded with %v, which is the most for all its clients: "+
+			"name max_ttl=%v, or none", fencehold.ErrInvalid, mine.maxTTL, t.maxTTL, t.maxTTL)
 	}
 	return nil
 }

@@ -133,29 +133,42 @@ func (m *members) first(ctx context.Context) census {
 
 // judge draws the conclusion from a census.
 func (m *members) judge(ctx context.Context, c census) (string, error) {
-	answered := c.answered()
-	marker, count := c.common()
-	switch {
-	case count >= quorum.Majority(len(c)):
-		return marker, parseTitle(marker).admits(m.mine)
-	case ctx.Err() != nil:
+	if !c.settled() && ctx.Err() != nil {
 		return "", ctx.Err()
-	case len(answered) < quorum.Majority(len(c)):
-		return "", unready(c, "")
 	}
-	if err := m.strange(answered); err != nil {
-		return "", err
-	}
-	unmarked := c.having("")
-	switch joining := slices.ContainsFunc(c, standing.joining); {
-	case len(answered) < len(c) || joining:
-		return "", unready(c, "")
-	case len(unmarked) == 0:
-		return "", m.unify(ctx, c)
-	case len(unmarked) == len(c):
+	marker, _ := c.common()
+	err := m.verdict(c)
+	switch {
+	case err != nil || c.settled():
+		return marker, err
+	case c.founding():
 		return m.found(ctx, c)
 	}
-	return "", unsettled(c, "")
+	return "", m.unify(ctx, c)
+}
+
+// verdict says why there are no locks as the nodes stand. It is nil where there are,
+// and where the next client has only to found the set, or to give its members the
+// same limit of TTLs.
+func (m *members) verdict(c census) error {
+	marker, _ := c.common()
+	answered := c.answered()
+	switch {
+	case c.settled():
+		return parseTitle(marker).admits(m.mine)
+	case len(answered) < quorum.Majority(len(c)):
+		return unready(c, "")
+	}
+	if err := m.strange(answered); err != nil {
+		return err
+	}
+	switch unmarked := len(c.having("")); {
+	case len(answered) < len(c) || slices.ContainsFunc(c, standing.joining):
+		return unready(c, "")
+	case unmarked == 0 || unmarked == len(c):
+		return nil
+	}
+	return unsettled(c, "")
 }
 
 func (s standing) joining() bool { return s.joined != 0 }
@@ -241,6 +254,7 @@ func passes(err error) bool {
 type unreadyError struct {
 	text    string
 	causes  []error
+	of      int  // how many nodes the set has
 	passing bool // it may be gone in a moment
 }
 
@@ -251,16 +265,41 @@ func (c census) connecting() bool {
 
 // unready says how the nodes stand, and what helps.
 func unready(c census, why string) *unreadyError {
-	answered := len(c.answered())
-	e := &unreadyError{causes: c.failures(), passing: c.connecting()}
-	switch majority := quorum.Majority(len(c)); {
+	return &unreadyError{text: why + c.shortage(), causes: c.failures(), of: len(c), passing: c.connecting()}
+}
+
+// shortage says in words why there is no majority.
+func (c census) shortage() string {
+	answered, majority := len(c.answered()), quorum.Majority(len(c))
+	switch _, members := c.common(); {
 	case answered < majority:
-		e.text = fmt.Sprintf("%d of %d servers answer, and it takes %d", answered, len(c), majority)
+		return fmt.Sprintf("%d of %d servers %s, and it takes %d", answered, len(c), verb(answered, "answers", "answer"), majority)
+	case c.blank():
+		return fmt.Sprintf("no server that answers belongs to a set, and to found one takes all %d: if these had one and "+
+			"have lost their memory, \"fencehold redlock repair --force\" founds it again", len(c))
 	default:
-		e.text = fmt.Sprintf("%s%d of %d servers answer, and %d of them are members of the set, where it takes %d: "+
-			"\"fencehold redlock repair\" mends that", why, answered, len(c), answered-len(c.having("")), majority)
+		return fmt.Sprintf("%d of %d servers %s the set, and it takes %d: %s %s lost the memory of it (or %s not of this "+
+			"set: are host, database and prefix right?); if nobody works under its locks, \"fencehold redlock repair "+
+			"--force\" founds it again", members, len(c), verb(members, "knows", "know"), majority, c.having("").names(),
+			verb(answered-members, "has", "have"), verb(answered-members, "is", "are"))
 	}
-	return e
+}
+
+// verb is what n of something do, or are.
+func verb(n int, one, more string) string {
+	if n == 1 {
+		return one
+	}
+	return more
+}
+
+// names lists the nodes.
+func (c census) names() string {
+	names := make([]string, len(c))
+	for i, s := range c {
+		names[i] = s.seat.name
+	}
+	return strings.Join(names, ", ")
 }
 
 // Error names the nodes that failed.
@@ -273,8 +312,8 @@ func (e *unreadyError) Error() string {
 	return text.String()
 }
 
-// Unwrap returns what the nodes said.
-func (e *unreadyError) Unwrap() []error { return e.causes }
+// As finds why servers refused the client, if there is no majority without them.
+func (e *unreadyError) As(target any) bool { return refusedAll(e.causes, e.of, target) }
 
 // Is tells that the service is not available, and that nothing has to be undone.
 func (e *unreadyError) Is(target error) bool {

@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -44,7 +45,7 @@ func Open(ctx context.Context, urls ...string) (driver.Backend, error) {
 	})
 }
 
-// lateNodes is how long Open waits for the rest once a majority is connected.
+// lateNodes is how long Open waits for the rest once it is clear how it ends.
 const lateNodes = 300 * time.Millisecond
 
 // openNodes connects to the nodes of a set.
@@ -61,65 +62,74 @@ func openNodes(ctx context.Context, urls []redisurl.URL, opts Options) (driver.B
 		nodes[i] = newNode(i, u.Addrs[0])
 	}
 	b := newBackend(nodes, complete)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	tried := make(chan error, len(nodes))
-	for i, n := range nodes {
-		b.work.Go(func() {
-			err := b.dial(ctx, n, urls[i])
-			tried <- err
-			if err != nil {
-				b.redial(n, urls[i])
-			}
-		})
+	tried := b.dialAll(urls)
+	err = awaitMost(ctx, len(nodes), tried)
+	if err == nil {
+		err = b.unconnected()
 	}
-	if err := awaitMajority(ctx, nodes, tried); err != nil {
-		_ = b.Close()
-		return nil, err
+	if err == nil {
+		err = b.distinct(ctx)
 	}
-	if err := b.distinct(ctx); err != nil {
+	if err != nil {
 		_ = b.Close()
 		return nil, err
 	}
 	return b, nil
 }
 
-// awaitMajority returns nil once a majority is connected, and the others are too, or
-// have had a moment.
-func awaitMajority(ctx context.Context, nodes []*node, tried <-chan error) error {
+// dialAll begins to connect to all nodes, which goes on until each is connected. The
+// channel has the outcome of each first attempt.
+func (b *backend) dialAll(urls []redisurl.URL) <-chan error {
+	tried := make(chan error, len(b.nodes))
+	for i, n := range b.nodes {
+		b.work.Go(func() {
+			err := b.dial(b.life, n, urls[i])
+			tried <- err
+			if err != nil {
+				b.redial(n, urls[i])
+			}
+		})
+	}
+	return tried
+}
+
+// awaitMost returns once it is clear of n nodes whether a majority can be connected to,
+// and the others have told or have had a moment.
+func awaitMost(ctx context.Context, n int, tried <-chan error) error {
 	var enough <-chan time.Time
 	connected, failed := 0, 0
-	for range nodes {
+	for range n {
 		select {
 		case err := <-tried:
 			if err == nil {
 				connected++
-				break
-			}
-			if failed++; failed > len(nodes)-quorum.Majority(len(nodes)) {
-				return unconnected(nodes)
+			} else {
+				failed++
 			}
 		case <-enough:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		if connected == quorum.Majority(len(nodes)) {
+		if enough == nil && (connected >= quorum.Majority(n) || failed > n-quorum.Majority(n)) {
 			enough = time.After(lateNodes)
 		}
 	}
 	return nil
 }
 
-// unconnected says what each node said.
-func unconnected(nodes []*node) error {
-	e := &nodesError{of: len(nodes)}
-	for _, n := range nodes {
+// unconnected says what each node said, nil if a majority is connected.
+func (b *backend) unconnected() error {
+	e := &nodesError{of: len(b.nodes), verb: "answer"}
+	for _, n := range b.nodes {
 		if _, err := n.conn(); err != nil {
 			e.add(n, err)
 		} else {
 			e.agreed++
 		}
+	}
+	if e.agreed >= b.majority {
+		return nil
 	}
 	return e
 }
@@ -148,6 +158,9 @@ func (b *backend) dial(ctx context.Context, n *node, u redisurl.URL) error {
 	ctx, cancel := context.WithTimeout(ctx, u.DialTimeout)
 	defer cancel()
 	client, err := dial.Client(ctx, &u)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("no answer in %v", u.DialTimeout)
+	}
 	if err != nil {
 		n.unreached(err)
 		return err

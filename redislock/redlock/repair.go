@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,26 +80,24 @@ func (r *repair) run(ctx context.Context) error {
 // hopeless says what repair cannot do without force.
 func (r *repair) hopeless(c census, members int) error {
 	e := unready(c, "")
-	e.text = fmt.Sprintf("only %d of %d servers have their memory, and it takes %d to know every lock: if nobody "+
-		"works under a lock of this set, --force founds it again", members, len(c), quorum.Majority(len(c)))
-	if c.founding() {
+	switch {
+	case c.founding():
 		e.text = "no server belongs to a set yet: the first lock founds it"
+	case !c.blank():
+		e.text = fmt.Sprintf("only %d of %d servers %s the memory of it, and it takes %d to know every lock (without: %s): if "+
+			"nobody works under a lock of this set, --force founds it again", members, len(c), verb(members, "has", "have"),
+			quorum.Majority(len(c)), c.having("").names())
 	}
 	return e
 }
 
-// founding reports whether the next client founds the set.
-func (c census) founding() bool {
-	if len(c.having("")) < len(c) {
-		return false
-	}
-	for _, s := range c {
-		if s.joining() {
-			return false
-		}
-	}
-	return true
+// blank reports whether no node that answers is a member, or is becoming one.
+func (c census) blank() bool {
+	return !slices.ContainsFunc(c, func(s standing) bool { return s.marker != "" || s.joining() })
 }
+
+// founding reports whether the next client founds the set.
+func (c census) founding() bool { return c.blank() && len(c.answered()) == len(c) }
 
 // readmit lets those in that have lost their memory, from what the others know.
 func (r *repair) readmit(ctx context.Context, c census, marker string) error {
@@ -107,7 +106,7 @@ func (r *repair) readmit(ctx context.Context, c census, marker string) error {
 	for _, s := range c {
 		switch {
 		case s.err != nil:
-			failed = append(failed, fmt.Errorf("%s: %w", s.seat.name, s.err))
+			failed = append(failed, fmt.Errorf("%s cannot be reached: %w", s.seat.name, s.err))
 		case s.marker != "" && s.marker != marker:
 			r.say("%s: its limit of TTLs becomes that of the set", s.seat.name)
 			if _, err := r.m.retitle(ctx, s, marker); err != nil {
@@ -116,7 +115,11 @@ func (r *repair) readmit(ctx context.Context, c census, marker string) error {
 		}
 	}
 	if len(lost) == 0 {
-		r.say("%d of %d servers vote, and none has lost its memory", len(c.having(marker)), len(c))
+		text := "none has lost its memory"
+		if down := len(c) - len(c.answered()); down > 0 {
+			text = fmt.Sprintf("%d cannot be reached", down)
+		}
+		r.say("%d of %d servers vote; %s", len(c.having(marker)), len(c), text)
 		return notRepaired(failed)
 	}
 	r.m.each(ctx, lost, func(ctx context.Context, s standing) (string, error) {

@@ -1,12 +1,13 @@
 // A client of redlock that takes its orders from stdin, in the same words as
-// redispy.py. Arguments: PORT.
+// redispy.py. Arguments: PORT..., of all servers; the contest is at the first.
 import readline from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import Redis from 'ioredis'
 import Redlock, { ExecutionError } from 'redlock'
 
-const client = new Redis(Number(process.argv[2]))
-const redlock = new Redlock([client], { retryCount: -1, retryDelay: 10, retryJitter: 5 })
+const clients = process.argv.slice(2).map((port) => new Redis(Number(port)))
+const client = clients[0]
+const redlock = new Redlock(clients, { retryCount: -1, retryDelay: 10, retryJitter: 5 })
 redlock.on('error', () => {}) // each attempt that finds the lock held is one
 let held
 
@@ -48,4 +49,4 @@ for await (const line of readline.createInterface({ input: process.stdin })) {
   const [order, ...given] = line.split(' ')
   console.log(await orders[order](...given).catch((failure) => `error ${failure}`))
 }
-client.disconnect()
+clients.forEach((each) => each.disconnect())

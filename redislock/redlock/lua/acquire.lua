@@ -20,6 +20,9 @@ if redis.call('EXISTS', KEYS[1], KEYS[4]) == 0 or mode == 'barge' and redis.call
   return 'G ' .. number .. ' ' .. ttl
 end
 
+-- A replica repeats what another server says, and must not vote: it refuses this.
+redis.call('ZREM', KEYS[4], '')
+
 --include value
 --include line
 

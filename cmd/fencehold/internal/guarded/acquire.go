@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fencehold/fencehold"
+	"github.com/fencehold/fencehold/cmd/fencehold/internal/notice"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/process"
 )
 
@@ -22,8 +23,8 @@ type grant struct {
 func (r *run) acquire(ctx context.Context) {
 	var g grant
 	began := time.Now()
-	renewed := fencehold.Hooks{Renewed: r.onRenewed}
-	g.client, g.err = r.spec.Open(ctx, fencehold.WithHooks(renewed))
+	hooks := fencehold.Hooks{Renewed: r.onRenewed, RedundancyLost: r.onBare}
+	g.client, g.err = r.spec.Open(ctx, fencehold.WithHooks(hooks))
 	// Signals are caught while the lock service is opened. Until that is done,
 	// one ends this process, which has nothing yet to leave behind.
 	<-r.caught
@@ -43,6 +44,18 @@ func (r *run) onRenewed(fencehold.Event) {
 	// The signal that is waiting to be read stands for this renewal as well.
 	default:
 	}
+}
+
+// onBare warns that one server more that fails can cost the lock.
+func (r *run) onBare(e fencehold.Event) { WarnBare(r.spec.Notices, e) }
+
+// WarnBare prints the event RedundancyLost.
+func WarnBare(to *notice.Printer, e fencehold.Event) {
+	if e.Err == nil {
+		to.Warn("lock %q: no server to spare", e.Name)
+		return
+	}
+	to.Warn("lock %q: %v", e.Name, e.Err)
 }
 
 // deadline returns the end of the lease on the clock of the keeper. That clock
