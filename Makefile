@@ -6,7 +6,7 @@ SUITES    = ./memlock ./filelock ./redislock ./redislock/internal/model ./redisl
 DURATION ?= 10m
 EACH      = set -e; for dir in $(MODULES); do echo "== $${dir\#$(CURDIR)}/"; cd $$dir;
 
-.PHONY: help build lint test conformance bench bench-peers soak tidy deps check setup
+.PHONY: help build lint test conformance bench bench-peers bench-redlock soak tidy deps check setup
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
@@ -28,8 +28,12 @@ conformance: setup ## run the conformance suites with all repetitions
 bench: ## run the benchmarks
 	go test -run '^$$' -bench . -benchmem work
 
-bench-peers: setup ## measure beside other libraries, in one run
+bench-peers: setup ## measure beside other libraries, on one server and on five
 	go run ./bench/cmd/peers
+	go run ./bench/cmd/peers -redlock
+
+bench-redlock: setup ## measure Redlock beside redsync, on five servers
+	go run ./bench/cmd/peers -redlock
 
 soak: setup ## contend under random faults for DURATION, by default 10m
 	go run ./bench/cmd/soak -duration $(DURATION)

@@ -111,7 +111,7 @@ func (g *gathering) occupy() (free func()) {
 	for _, name := range busies {
 		requests.Go(func() { _, _ = g.backend.TryAcquire(context.Background(), request(name)) })
 	}
-	g.eventually(soon, "two requests are under way", func() bool { return held.Load() == 2 })
+	g.eventually(hang, "two requests are under way", func() bool { return held.Load() == 2 })
 	free = sync.OnceFunc(func() {
 		close(opened)
 		requests.Wait()
@@ -224,10 +224,10 @@ func (r *race) locks() []string {
 	return keys
 }
 
-// freed demands that no lock is held within limit.
+// freed demands that no lock is held, long before the first would end by itself.
 func (r *race) freed() {
 	r.Helper()
-	r.eventually(soon, "all locks are free", func() bool { return len(r.locks()) == 0 })
+	r.eventually(hang, "all locks are free", func() bool { return len(r.locks()) == 0 })
 }
 
 // grantFor is a grant that nobody was given.

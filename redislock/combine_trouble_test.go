@@ -95,7 +95,7 @@ func closeMeets(g *gathering, pause time.Duration) {
 	if err := g.backend.Close(); err != nil {
 		g.Error(err)
 	}
-	within(g, "Close", time.Since(closing), 0)
+	within(g, "Close", time.Since(closing), time.Second)
 	for range cap(done) {
 		select {
 		case err := <-done:
@@ -104,7 +104,7 @@ func closeMeets(g *gathering, pause time.Duration) {
 			if !late && !errors.Is(err, fencehold.ErrClosed) {
 				g.Errorf("error %v, want ErrClosed", err)
 			}
-		case <-time.After(soon):
+		case <-time.After(hang):
 			g.Fatal("an order is never answered")
 		}
 	}
@@ -166,7 +166,7 @@ func (g *gathering) cycle(name string, patience time.Duration) {
 func TestGatheredMeetsFailover(t *testing.T) {
 	t.Parallel()
 	set := testcluster.StartSentinel(t, 2, 3)
-	client := openClient(t, set.URL(), fencehold.WithTTL(time.Second)) // so long may a lock stand whose release is lost
+	client := openClient(t, set.URL(), fencehold.WithTTL(3*time.Second)) // so long may a lock stand whose release is lost
 	stop := make(chan struct{})
 	var all sync.WaitGroup
 	for _, name := range names(32) {

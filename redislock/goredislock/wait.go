@@ -20,6 +20,8 @@ const maxRedirections = 4
 func (c *conn) EvalWait(
 	ctx context.Context, call redislock.Call, replicas int, limit time.Duration,
 ) (string, int, error) {
+	// The command is built by who may outlast this call.
+	call.Keys, call.Args = slices.Clone(call.Keys), slices.Clone(call.Args)
 	w := waiting{call: call, replicas: replicas, limit: limit}
 	for _, w.build = range []builder{evalsha, eval} {
 		answer, confirmed, err := c.follow(ctx, w)

@@ -30,7 +30,7 @@ func (b *backend) TryAcquire(ctx context.Context, req driver.Request) (driver.Gr
 		return driver.Grant{}, err
 	}
 	defer b.work.Done()
-	marker, err := b.ready(ctx)
+	marker, err := b.readyFor(ctx, req.TTL)
 	if err != nil {
 		return driver.Grant{}, err
 	}

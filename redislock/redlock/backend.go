@@ -70,7 +70,7 @@ func newBackend(nodes []*node, opts Options) *backend {
 		n.ear = newEar(b, n)
 	}
 	b.members = newMembers(seats, title{nodes: len(nodes), maxTTL: opts.MaxTTL}, b.keys.memberKeys, membersLimit)
-	b.members.work = &b.work
+	b.members.work, b.members.anyTTL = &b.work, opts.anyTTL
 	return b
 }
 
@@ -142,12 +142,38 @@ func (b *backend) check(ctx context.Context) error {
 	return err
 }
 
-// checkTTL refuses what the marker of the set does not allow for.
+// readyFor is ready for a lock with that TTL, which the marker has to allow for.
+func (b *backend) readyFor(ctx context.Context, ttl time.Duration) (string, error) {
+	marker, err := b.ready(ctx)
+	if err == nil && ttl > parseTitle(marker).maxTTL {
+		err = tooLong(ttl, parseTitle(marker).maxTTL)
+	}
+	return marker, err
+}
+
+// checkTTL refuses what the marker of the set does not allow for, as far as that is
+// known without I/O.
 func (b *backend) checkTTL(ttl time.Duration) error {
-	if ttl > b.opts.MaxTTL {
-		return refuse("TTL %v: at most %v, which is the max_ttl of this set", ttl, b.opts.MaxTTL)
+	if longest, known := b.maxTTL(); known && ttl > longest {
+		return tooLong(ttl, longest)
 	}
 	return nil
+}
+
+// maxTTL is the longest TTL for this client: its own, or that of the set if it has none,
+// which is known once the set is. Until then it is the default.
+func (b *backend) maxTTL() (longest time.Duration, known bool) {
+	if !b.opts.anyTTL {
+		return b.opts.MaxTTL, true
+	}
+	if marker := b.members.known.Load(); marker != nil {
+		return parseTitle(*marker).maxTTL, true
+	}
+	return b.opts.MaxTTL, false
+}
+
+func tooLong(ttl, longest time.Duration) error {
+	return refuse("TTL %v: at most %v, which is the max_ttl of this set", ttl, longest)
 }
 
 // limits are the contexts that bound requests to one node. Rounds that begin at

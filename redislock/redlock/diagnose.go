@@ -3,6 +3,7 @@ package redlock
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,22 +20,21 @@ func (b *backend) Diagnose(ctx context.Context) ([]driver.Finding, error) {
 		return nil, err
 	}
 	defer b.work.Done()
-	limit, cancel := context.WithTimeout(ctx, firstAnswer)
-	c := b.members.takeUntil(limit, func(census) bool { return false })
-	cancel()
-	perNode := make([][]driver.Finding, len(b.nodes))
+	c := b.members.whole(ctx)
+	nodes := make([]*examination, len(b.nodes))
 	var examining sync.WaitGroup
 	for i, n := range b.nodes {
-		e := &examination{b: b, node: n, standing: c[i], census: c}
-		examining.Go(func() {
-			e.run(ctx)
-			perNode[i] = e.findings
-		})
+		nodes[i] = &examination{b: b, node: n, standing: c[i], census: c}
+		examining.Go(func() { nodes[i].run(ctx) })
 	}
 	examining.Wait()
+	set := &examination{b: b, census: c}
 	var findings []driver.Finding
-	for _, found := range perNode {
-		findings = append(findings, found...)
+	for i, e := range nodes {
+		findings = append(findings, e.findings...)
+		if e.fails() && c[i].err == nil {
+			set.unfit = append(set.unfit, c[i])
+		}
 	}
 	if ctx.Err() != nil {
 		return findings, ctx.Err()
@@ -42,10 +42,30 @@ func (b *backend) Diagnose(ctx context.Context) ([]driver.Finding, error) {
 	if len(c.answered()) < quorum.Majority(len(c)) {
 		return findings, unready(c, "")
 	}
-	set := &examination{b: b, census: c}
 	set.clocks()
-	set.promise()
+	set.promise(ctx)
 	return append(findings, set.findings...), nil
+}
+
+// lookAgain is how long to wait for a node that is being connected to.
+const lookAgain = 50 * time.Millisecond
+
+// whole is the census of all nodes, which gives those that are still being connected to
+// the time for it.
+func (m *members) whole(ctx context.Context) census {
+	ctx, cancel := context.WithTimeout(ctx, firstAnswer)
+	defer cancel()
+	for {
+		c := m.takeUntil(ctx, func(census) bool { return false })
+		if !c.connecting() {
+			return c
+		}
+		select {
+		case <-time.After(lookAgain):
+		case <-ctx.Done():
+			return c
+		}
+	}
 }
 
 // examination is what is found out about one node, or about the set where that is
@@ -55,7 +75,13 @@ type examination struct {
 	node     *node
 	standing standing
 	census   census
+	unfit    census // the members that have failures, of the set
 	findings []driver.Finding
+}
+
+// fails reports whether there is a failure among the findings.
+func (e *examination) fails() bool {
+	return slices.ContainsFunc(e.findings, func(f driver.Finding) bool { return f.Grade == driver.GradeFailure })
 }
 
 // found adds a finding.
@@ -74,7 +100,7 @@ func (e *examination) run(ctx context.Context) {
 		err = e.standing.err
 	}
 	if err != nil {
-		e.found(driver.GradeWarning, "connection", "%v", refusal.Explain(err))
+		e.found(driver.GradeWarning, "connection", "%v", (&nodeError{e.node.name, refusal.Explain(err)}).short())
 		return
 	}
 	e.asServer(ctx, conn)
@@ -117,21 +143,25 @@ func (e *examination) asServer(ctx context.Context, conn redislock.Conn) {
 // membership says whether the node votes.
 func (e *examination) membership() {
 	mine, marker := e.standing, e.marker()
+	set, named := parseTitle(marker), len(e.b.nodes)
 	switch t := parseTitle(mine.marker); {
-	case mine.marker != "" && t.nodes != len(e.b.nodes):
-		e.found(driver.GradeFailure, "member", "of another set, of %d servers: to move it here, empty it (its key is %s)",
-			t.nodes, e.b.members.keys.marker)
+	case mine.marker != "" && t.nodes != named:
+		e.found(driver.GradeFailure, "member", "this client names %d servers, the set of this one has %d: correct the URL, or "+
+			"see fencehold help redlock to change the size", named, t.nodes)
 	case mine.marker != "":
 		e.found(driver.GradeGood, "member", "of a set of %d servers, for TTLs of %v at most", t.nodes, t.maxTTL)
-	case marker == "":
+	case (marker == "" || set.nodes != named) && !mine.joining():
 		e.found(driver.GradeNote, "member", "of no set yet")
+	case !e.census.settled():
+		e.found(driver.GradeWarning, "member", "it has lost its memory and does not vote, or is not a server or database of "+
+			"this set")
 	case mine.joining():
-		left := parseTitle(marker).maxTTL - mine.since()
-		e.found(driver.GradeWarning, "member", "it has lost its memory and does not vote; joining since %v ago, it can "+
-			"vote in %v (fencehold redlock repair makes that now)", coarse(mine.since()), coarse(max(left, 0)))
+		e.found(driver.GradeWarning, "member", "it has lost its memory and does not vote; joining for %v, it can "+
+			"vote in %v (fencehold redlock repair makes that now)", coarse(mine.since()), coarse(max(set.maxTTL-mine.since(), 0)))
 	default:
-		e.found(driver.GradeWarning, "member", "it has lost its memory and does not vote; the next lock lets it join, "+
-			"which takes %v (fencehold redlock repair makes that now)", parseTitle(marker).maxTTL)
+		e.found(driver.GradeWarning, "member", "it has lost its memory and does not vote, unless it is not a server or "+
+			"database of this set; the next lock lets it join, which takes %v (fencehold redlock repair makes that now)",
+			set.maxTTL)
 	}
 }
 

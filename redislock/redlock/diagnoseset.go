@@ -2,9 +2,12 @@ package redlock
 
 import (
 	"cmp"
+	"context"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/fencehold/fencehold"
 	"github.com/fencehold/fencehold/driver"
 	"github.com/fencehold/fencehold/redislock/redlock/internal/quorum"
 )
@@ -36,20 +39,22 @@ func (e *examination) clocks() {
 	}
 }
 
-// promise says in plain words what a lock is worth now.
-func (e *examination) promise() {
-	n := len(e.census)
-	majority, voters := quorum.Majority(n), len(e.census.having(e.marker()))
-	if e.census.founding() {
+// promise says in plain words what a lock is worth now, if it can be had at all.
+func (e *examination) promise(ctx context.Context) {
+	n, majority, voters := len(e.census), quorum.Majority(len(e.census)), len(e.voters())
+	switch err := e.refused(ctx); {
+	case err != nil:
+		e.found(driver.GradeFailure, "promise", "there are no locks now: %s", reasonOf(err))
+		return
+	case len(e.unfit) > 0 && voters < majority, e.census.founding() && voters < n:
+		e.found(driver.GradeFailure, "promise", "there are no locks now: without %s, %d of %d servers %s",
+			e.unfit.names(), voters, n, verb(voters, "votes", "vote"))
+		return
+	case e.census.founding():
 		e.found(driver.GradeNote, "promise", "no server belongs to a set yet: the first lock founds one of %d", n)
-		voters = n
 	}
 	switch spare := voters - majority; {
-	case spare < 0 || parseTitle(e.marker()).nodes != n && voters != n:
-		e.found(driver.GradeFailure, "promise", "%d of %d servers vote, and a lock takes %d: there are no locks now; "+
-			"see fencehold redlock repair", voters, n, majority)
-		return
-	case spare == 0:
+	case spare <= 0:
 		e.found(driver.GradeWarning, "promise", "%d of %d servers vote, and a lock takes %d: none of them may fail now",
 			voters, n, majority)
 	case voters < n:
@@ -59,8 +64,34 @@ func (e *examination) promise() {
 		e.found(driver.GradeGood, "promise", "all %d servers vote, and a lock takes %d: %d of them may fail",
 			n, majority, spare)
 	}
-	e.found(driver.GradeNote, "promise", "one holder at a time, by time, while fewer servers than that forget a lock or "+
-		"have their clock set, and all clocks run at the same rate to within %.3g%%", e.b.opts.Drift*100)
+	e.found(driver.GradeNote, "promise", "one holder at a time, by time, while no more servers than can be spared forget a "+
+		"lock or have their clock set, and all clocks run at the same rate to within %.3g%%", e.b.opts.Drift*100)
 	e.found(driver.GradeNote, "promise", "fencing tokens rise and are never given twice while no majority loses its "+
-		"memory at once: a check of the token where the write lands refuses the older holder, whatever the clocks do")
+		"memory at once, and then by the clients' clocks: a check of the token where the write lands refuses the older "+
+		"holder, whatever the clocks of the servers do")
+}
+
+// refused is what the next client that asks for a lock is answered, nil if it can have
+// one.
+func (e *examination) refused(ctx context.Context) error {
+	if err := e.b.distinct(ctx); err != nil {
+		return err
+	}
+	return e.b.members.verdict(e.census)
+}
+
+// voters are the nodes that can vote for the next lock.
+func (e *examination) voters() census {
+	voting := e.census.answered()
+	if e.census.settled() {
+		voting = e.census.having(e.marker())
+	}
+	return slices.DeleteFunc(voting, func(s standing) bool {
+		return slices.ContainsFunc(e.unfit, func(u standing) bool { return u.seat == s.seat })
+	})
+}
+
+// reasonOf is an error without the class that it belongs to.
+func reasonOf(err error) string {
+	return strings.TrimPrefix(err.Error(), fencehold.ErrInvalid.Error()+": ")
 }

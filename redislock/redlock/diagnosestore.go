@@ -20,6 +20,9 @@ func (e *examination) persistence(ctx context.Context, conn redislock.Conn) {
 		return err
 	})
 	maxTTL := e.b.opts.MaxTTL
+	if e.census.settled() {
+		maxTTL = parseTitle(e.marker()).maxTTL
+	}
 	switch {
 	case err != nil || appends == "" || appends == "0" && save == unseen:
 		e.found(driver.GradeNote, "persistence", "not allowed to see what the server keeps on disk (INFO, CONFIG GET)")

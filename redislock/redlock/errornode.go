@@ -19,9 +19,10 @@ type nodeError struct {
 func saidBy(name string, err error) error { return &nodeError{name, err} }
 
 // Error names the node, once.
-func (e *nodeError) Error() string {
-	return e.name + ": " + strings.TrimPrefix(e.err.Error(), e.name+": ")
-}
+func (e *nodeError) Error() string { return e.name + ": " + e.short() }
+
+// short is the text without the node.
+func (e *nodeError) short() string { return strings.TrimPrefix(e.err.Error(), e.name+": ") }
 
 // Unwrap returns the error without the node.
 func (e *nodeError) Unwrap() error { return e.err }

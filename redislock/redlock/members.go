@@ -38,7 +38,8 @@ type members struct {
 	keys  memberKeys    // the same on every node
 	limit time.Duration // for one node's answer
 
-	work *sync.WaitGroup // of the backend
+	work   *sync.WaitGroup // of the backend
+	anyTTL bool            // the client takes the longest TTL of the set
 
 	known atomic.Pointer[string] // the marker of the set; nil until it is known
 	place chan struct{}          // held by who asks for it
@@ -155,7 +156,7 @@ func (m *members) verdict(c census) error {
 	answered := c.answered()
 	switch {
 	case c.settled():
-		return parseTitle(marker).admits(m.mine)
+		return parseTitle(marker).admits(m.claim())
 	case len(answered) < quorum.Majority(len(c)):
 		return unready(c, "")
 	}
@@ -171,13 +172,21 @@ func (m *members) verdict(c census) error {
 	return unsettled(c, "")
 }
 
+// claim is what the client wants of the set.
+func (m *members) claim() title {
+	if m.anyTTL {
+		return title{nodes: m.mine.nodes}
+	}
+	return m.mine
+}
+
 func (s standing) joining() bool { return s.joined != 0 }
 
 // strange refuses a client whose nodes belong to a set of another size.
 func (m *members) strange(c census) error {
 	for _, s := range c {
 		if t := parseTitle(s.marker); s.marker != "" && t.nodes != m.mine.nodes {
-			return fmt.Errorf("%w (%s)", t.admits(m.mine), s.seat.name)
+			return fmt.Errorf("%w (%s)", t.admits(m.claim()), s.seat.name)
 		}
 	}
 	return nil

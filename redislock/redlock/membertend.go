@@ -40,7 +40,7 @@ func (m *members) help(ctx context.Context, s *seat) time.Duration {
 		return tendAgain
 	}
 	marker, _ := c.common()
-	if parseTitle(marker).admits(m.mine) != nil {
+	if parseTitle(marker).admits(m.claim()) != nil {
 		m.known.Store(nil) // the next attempt learns why
 		return tendAgain
 	}

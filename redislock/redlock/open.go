@@ -16,33 +16,67 @@ import (
 )
 
 // Open connects to the set that one redlock:// URL names, or to servers that are named
-// by a URL each, such as redis://host:6379, with the default options but for the
-// prefix of the URLs, which must be the same. It returns once a majority has answered,
-// and goes on connecting to the others. ctx bounds the connecting alone.
+// by a URL each, such as redis://host:6379. What such URLs say of the set must be the
+// same in all: the prefix, max_ttl, drift and node_timeout. It returns once a majority
+// has answered, and goes on connecting to the others. ctx bounds the connecting alone.
 func Open(ctx context.Context, urls ...string) (driver.Backend, error) {
+	nodes, opts, err := read(urls)
+	if err != nil {
+		return nil, err
+	}
+	return openNodes(ctx, nodes, opts)
+}
+
+// Diagnose examines the servers of a set, named as for [Open], as far as they can be
+// reached: also where they are too few for Open, which is an error then beside what was
+// found.
+func Diagnose(ctx context.Context, urls ...string) ([]driver.Finding, error) {
+	nodes, opts, err := read(urls)
+	if err != nil {
+		return nil, err
+	}
+	b, err := prepare(nodes, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Close()
+	if err := awaitMost(ctx, len(nodes), b.dialAll(nodes)); err != nil {
+		return nil, err
+	}
+	return b.Diagnose(ctx)
+}
+
+// read reads the URLs of a set.
+func read(urls []string) ([]redisurl.URL, Options, error) {
 	if len(urls) == 1 && namesSet(urls[0]) {
-		return openURL(ctx, urls[0])
+		return readSet(urls[0])
 	}
 	nodes := make([]redisurl.URL, len(urls))
 	for i, raw := range urls {
-		u, err := redisurl.Parse(raw)
+		u, err := redisurl.ParseMember(raw)
 		if err != nil {
-			return nil, fmt.Errorf("%w: URL %d: %w", fencehold.ErrInvalid, i+1, err)
+			return nil, Options{}, fmt.Errorf("%w: URL %d: %w", fencehold.ErrInvalid, i+1, err)
 		}
 		if u.Mode != redisurl.Single {
-			return nil, refuse("URL %d: a node is one server, without Sentinel and without Cluster", i+1)
-		}
-		if u.Prefix != nodes[0].Prefix && i > 0 {
-			return nil, refuse("URL %d: has another prefix than the first", i+1)
+			return nil, Options{}, refuse("URL %d: a node is one server, without Sentinel and without Cluster", i+1)
 		}
 		nodes[i] = *u
+		if option := u.Unlike(nodes[0]); option != "" {
+			return nil, Options{}, refuse("URL %d: has another %s than the first: it is that of the set", i+1, option)
+		}
 	}
 	if err := checkNodes(len(nodes)); err != nil {
-		return nil, err
+		return nil, Options{}, err
 	}
-	return openNodes(ctx, nodes, Options{
-		Prefix: nodes[0].Prefix, NoPrefix: nodes[0].Prefix == "", url: urlOf(nodes),
-	})
+	return nodes, optionsOf(nodes[0], urlOf(nodes)), nil
+}
+
+// optionsOf are the options of a set that a URL has; shown is what Info shows.
+func optionsOf(u redisurl.URL, shown string) Options {
+	return Options{
+		Prefix: u.Prefix, NoPrefix: u.Prefix == "", MaxTTL: u.MaxTTL, Drift: u.Drift, NodeTimeout: u.NodeTimeout,
+		url: shown,
+	}
 }
 
 // lateNodes is how long Open waits for the rest once it is clear how it ends.
@@ -50,6 +84,27 @@ const lateNodes = 300 * time.Millisecond
 
 // openNodes connects to the nodes of a set.
 func openNodes(ctx context.Context, urls []redisurl.URL, opts Options) (driver.Backend, error) {
+	b, err := prepare(urls, opts)
+	if err != nil {
+		return nil, err
+	}
+	err = awaitMost(ctx, len(urls), b.dialAll(urls))
+	if err == nil {
+		err = b.unconnected()
+	}
+	if err == nil {
+		err = b.distinct(ctx)
+	}
+	if err != nil {
+		_ = b.Close()
+		return nil, err
+	}
+	b.learn(ctx)
+	return b, nil
+}
+
+// prepare returns a backend on nodes that are not connected.
+func prepare(urls []redisurl.URL, opts Options) (*backend, error) {
 	complete, err := opts.complete()
 	if err == nil {
 		err = checkNodes(len(urls))
@@ -61,20 +116,23 @@ func openNodes(ctx context.Context, urls []redisurl.URL, opts Options) (driver.B
 	for i, u := range urls {
 		nodes[i] = newNode(i, u.Addrs[0])
 	}
-	b := newBackend(nodes, complete)
-	tried := b.dialAll(urls)
-	err = awaitMost(ctx, len(nodes), tried)
-	if err == nil {
-		err = b.unconnected()
+	return newBackend(nodes, complete), nil
+}
+
+// learn finds out the longest TTL of the set if this client takes that. It is not known
+// of a set that is not founded yet.
+func (b *backend) learn(ctx context.Context) {
+	if !b.opts.anyTTL {
+		return
 	}
-	if err == nil {
-		err = b.distinct(ctx)
+	ctx, cancel := context.WithTimeout(ctx, identifyLimit)
+	defer cancel()
+	c := b.members.takeUntil(ctx, census.settled)
+	marker, _ := c.common()
+	if c.settled() && b.members.verdict(c) == nil {
+		b.members.known.Store(&marker)
+		b.info.MaxTTL = parseTitle(marker).maxTTL
 	}
-	if err != nil {
-		_ = b.Close()
-		return nil, err
-	}
-	return b, nil
 }
 
 // dialAll begins to connect to all nodes, which goes on until each is connected. The
@@ -120,7 +178,7 @@ func awaitMost(ctx context.Context, n int, tried <-chan error) error {
 
 // unconnected says what each node said, nil if a majority is connected.
 func (b *backend) unconnected() error {
-	e := &nodesError{of: len(b.nodes), verb: "answer"}
+	e := &nodesError{of: len(b.nodes)}
 	for _, n := range b.nodes {
 		if _, err := n.conn(); err != nil {
 			e.add(n, err)
@@ -131,6 +189,7 @@ func (b *backend) unconnected() error {
 	if e.agreed >= b.majority {
 		return nil
 	}
+	e.verb = verb(e.agreed, "answers", "answer")
 	return e
 }
 

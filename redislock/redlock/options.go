@@ -28,8 +28,9 @@ type Options struct {
 	Prefix string
 	// NoPrefix asks for keys without a prefix, for use with other libraries.
 	NoPrefix bool
-	// MaxTTL is the longest TTL of any lock, by default [DefaultMaxTTL]: a node that
-	// has lost its memory does not vote for so long.
+	// MaxTTL is the longest TTL of any lock: a node that has lost its memory does not
+	// vote for so long. By default it is that of the set, which is [DefaultMaxTTL] if
+	// this client founds it.
 	MaxTTL time.Duration
 	// Drift is how much faster one clock may run than another, 0.01 to 0.5, by
 	// default [DefaultDrift]: that part of each TTL is not used.
@@ -38,7 +39,12 @@ type Options struct {
 	// between 20 milliseconds and 1 second.
 	NodeTimeout time.Duration
 
-	url string // what Info shows
+	// Names are what errors and findings call the servers, in their order; by default
+	// their addresses, as far as the clients tell. [Open] does not look at them.
+	Names []string
+
+	url    string // what Info shows
+	anyTTL bool   // MaxTTL was not given
 }
 
 // Bounds of the options; maxPrefix in bytes.
@@ -55,7 +61,7 @@ func (o Options) complete() (Options, error) {
 		return o, refuse("prefix %q: given together with NoPrefix", o.Prefix)
 	}
 	if o.MaxTTL == 0 {
-		o.MaxTTL = DefaultMaxTTL
+		o.MaxTTL, o.anyTTL = DefaultMaxTTL, true
 	}
 	if o.Drift == 0 {
 		o.Drift = DefaultDrift
@@ -103,8 +109,8 @@ func checkNodes(n int) error {
 
 // New returns a backend on clients of the caller, one for each server; they stay
 // the caller's. nil stands for default options. It does no I/O. The clients should
-// have their retries disabled, and be on one connection each: what is sent later
-// must not be executed sooner.
+// have their retries disabled (DisableRetry), and be on one connection each
+// (PipelineMultiplex -1): what is sent later must not be executed sooner.
 func New(clients []rueidis.Client, opts *Options) (driver.Backend, error) {
 	conns, names := make([]redislock.Conn, len(clients)), make([]string, len(clients))
 	for i, client := range clients {
@@ -119,12 +125,19 @@ func New(clients []rueidis.Client, opts *Options) (driver.Backend, error) {
 	return newSet(conns, names, opts)
 }
 
-// NewConns returns a backend on clients of any library, one for each server; closing
-// the backend closes them. nil stands for default options. It does no I/O.
+// NewConns returns a backend on clients of any library, one for each server, such as
+// those that [goredislock.NewConn] makes; closing the backend closes them. Errors call a
+// server by Options.Names, else by the method Addr of its Conn, if it has one. nil stands
+// for default options. It does no I/O.
+//
+// [goredislock.NewConn]: https://pkg.go.dev/github.com/fencehold/fencehold/redislock/goredislock#NewConn
 func NewConns(conns []redislock.Conn, opts *Options) (driver.Backend, error) {
 	names := make([]string, len(conns))
-	for i := range names {
+	for i, conn := range conns {
 		names[i] = fmt.Sprintf("server %d", i+1)
+		if addressed, ok := conn.(interface{ Addr() string }); ok {
+			names[i] = addressed.Addr()
+		}
 	}
 	return newSet(conns, names, opts)
 }
@@ -138,8 +151,14 @@ func newSet(conns []redislock.Conn, names []string, opts *Options) (driver.Backe
 	if err == nil {
 		err = checkNodes(len(conns))
 	}
+	if err == nil && len(opts.Names) != 0 && len(opts.Names) != len(conns) {
+		err = refuse("%d names for %d servers", len(opts.Names), len(conns))
+	}
 	if err != nil {
 		return nil, err
+	}
+	if len(opts.Names) != 0 {
+		names = opts.Names
 	}
 	nodes := make([]*node, len(conns))
 	for i, conn := range conns {

@@ -25,14 +25,20 @@ func namesSet(rawURL string) bool {
 
 // openURL implements [fencehold.Opener].
 func openURL(ctx context.Context, rawURL string) (driver.Backend, error) {
+	nodes, opts, err := readSet(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	return openNodes(ctx, nodes, opts)
+}
+
+// readSet reads the URL of a set.
+func readSet(rawURL string) ([]redisurl.URL, Options, error) {
 	u, err := redisurl.Parse(rawURL)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", fencehold.ErrInvalid, err)
+		return nil, Options{}, fmt.Errorf("%w: %w", fencehold.ErrInvalid, err)
 	}
-	return openNodes(ctx, u.Nodes(), Options{
-		Prefix: u.Prefix, NoPrefix: u.Prefix == "", MaxTTL: u.MaxTTL, Drift: u.Drift, NodeTimeout: u.NodeTimeout,
-		url: u.String(),
-	})
+	return u.Nodes(), optionsOf(*u, u.String()), nil
 }
 
 // urlOf names servers that were given by a URL each: as one URL where they differ in

@@ -65,7 +65,7 @@ func (r *repair) run(ctx context.Context) error {
 	majority := quorum.Majority(len(c))
 	switch {
 	case count >= majority:
-		if err := parseTitle(marker).admits(r.m.mine); err != nil {
+		if err := parseTitle(marker).admits(r.m.claim()); err != nil {
 			return err
 		}
 		return r.readmit(ctx, c, marker)
@@ -184,9 +184,12 @@ func (r *repair) letIn(ctx context.Context, s *seat, marker string, counter int6
 // refound waits until every lock has ended, and makes the nodes that answer members.
 func (r *repair) refound(ctx context.Context, c census) error {
 	present := c.answered()
-	set := r.m.mine
+	set := r.m.claim()
 	for _, s := range present {
 		set.maxTTL = max(set.maxTTL, parseTitle(s.marker).maxTTL)
+	}
+	if set.maxTTL == 0 {
+		set.maxTTL = r.m.mine.maxTTL
 	}
 	marker := set.String()
 	lost := present.having("")

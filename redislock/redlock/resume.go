@@ -18,9 +18,10 @@ func (b *backend) Resume(ctx context.Context, name, holder string) (driver.Grant
 		return driver.Grant{}, err
 	}
 	v := b.newRenewal(driver.Grant{Name: name, Holder: holder, Sent: driver.Now()}, 1)
-	h, known := b.holds.begin(&hold{known: b.keys.of(name), holder: holder, stage: held, ttl: b.opts.MaxTTL})
+	longest, _ := b.maxTTL()
+	h, known := b.holds.begin(&hold{known: b.keys.of(name), holder: holder, stage: held, ttl: longest})
 	v.hold = h
-	v.round.limit = b.nodeTimeout(b.opts.MaxTTL)
+	v.round.limit = b.nodeTimeout(longest)
 	v.round.start(0)
 	grant, err := v.wait(ctx)
 	if err != nil {

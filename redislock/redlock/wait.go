@@ -74,7 +74,7 @@ func (b *backend) Acquire(ctx context.Context, req driver.Request) (driver.Grant
 		return driver.Grant{}, err
 	}
 	defer b.work.Done()
-	marker, err := b.ready(ctx)
+	marker, err := b.readyFor(ctx, req.TTL)
 	if err != nil {
 		return driver.Grant{}, err
 	}

@@ -80,11 +80,13 @@ func (u URL) differing() []setting {
 		add("db", strconv.Itoa(u.DB), "0")
 	}
 	add("prefix", u.Prefix, DefaultPrefix)
+	drift := 0.0
 	if u.Mode == Redlock {
-		add("max_ttl", u.MaxTTL.String(), DefaultMaxTTL.String())
-		add("drift", formatNumber(u.Drift), formatNumber(DefaultDrift))
-		add("node_timeout", u.NodeTimeout.String(), time.Duration(0).String())
+		drift = DefaultDrift
 	}
+	add("max_ttl", u.MaxTTL.String(), time.Duration(0).String())
+	add("drift", formatNumber(u.Drift), formatNumber(drift))
+	add("node_timeout", u.NodeTimeout.String(), time.Duration(0).String())
 	add("min_replicas", strconv.Itoa(u.MinReplicas), "0")
 	add("replica_timeout", u.ReplicaTimeout.String(), DefaultReplicaTimeout.String())
 	add("dial_timeout", u.DialTimeout.String(), DefaultDialTimeout.String())

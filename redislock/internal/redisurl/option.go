@@ -22,9 +22,12 @@ type place struct {
 
 // The places.
 var (
-	anywhere     = place{holds: func(scheme) bool { return true }}
-	withTLS      = place{func(s scheme) bool { return s.tls }, "only with TLS: want a scheme such as rediss"}
-	withRedlock  = place{func(s scheme) bool { return s.mode == Redlock }, "only with redlock://"}
+	anywhere    = place{holds: func(scheme) bool { return true }}
+	withTLS     = place{func(s scheme) bool { return s.tls }, "only with TLS: want a scheme such as rediss"}
+	withRedlock = place{
+		func(s scheme) bool { return s.mode == Redlock || s.member && s.mode == Single },
+		"only with redlock://, or in the URLs of all servers of a Redlock set",
+	}
 	withReplicas = place{
 		func(s scheme) bool { return s.mode != Redlock },
 		"not with redlock://, whose servers have no replicas",

@@ -26,7 +26,7 @@ func newReading(s scheme) *reading {
 		u.Network = "unix"
 	}
 	if s.mode == Redlock {
-		u.MaxTTL, u.Drift = DefaultMaxTTL, DefaultDrift
+		u.Drift = DefaultDrift
 	}
 	return &reading{url: u, scheme: s, given: map[string]bool{}}
 }

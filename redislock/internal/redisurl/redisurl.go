@@ -25,8 +25,7 @@ const (
 	DefaultReplicaTimeout = time.Second
 	DefaultDialTimeout    = 5 * time.Second
 	DefaultClientName     = "fencehold"
-	DefaultMaxTTL         = time.Minute // of Redlock
-	DefaultDrift          = 0.01        // of Redlock
+	DefaultDrift          = 0.01 // of Redlock
 )
 
 // URL is what a URL string says. Make one with [Parse].
@@ -51,7 +50,7 @@ type URL struct {
 	ClientName     string        // what the server lists a connection as
 
 	// Of Redlock alone, elsewhere 0.
-	MaxTTL      time.Duration // the longest TTL of any lock, in whole ms
+	MaxTTL      time.Duration // the longest TTL of any lock, in whole ms; 0: that of the set
 	Drift       float64       // how much faster one clock may run than another
 	NodeTimeout time.Duration // how long to wait for one server, at least 1 ms; 0: as the TTL has it
 
@@ -66,11 +65,18 @@ type URL struct {
 }
 
 // Parse reads a URL. Its errors are of type [*Error] and show no password.
-func Parse(raw string) (*URL, error) {
+func Parse(raw string) (*URL, error) { return parse(raw, false) }
+
+// ParseMember is Parse for a URL that is one of those of a Redlock set: one of a single
+// server may have the options of the set, which are 0 where it does not.
+func ParseMember(raw string) (*URL, error) { return parse(raw, true) }
+
+func parse(raw string, member bool) (*URL, error) {
 	p, err := split(raw)
 	if err != nil {
 		return nil, err
 	}
+	p.scheme.member = member
 	r := newReading(p.scheme)
 	for _, step := range []struct {
 		read func(string) error

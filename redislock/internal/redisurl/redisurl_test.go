@@ -130,10 +130,15 @@ var accepted = []struct {
 		},
 	},
 	{
-		"valkeys+redlock://a,b,c?drift=0.01&max_ttl=60s", "redlocks://a:6379,b:6379,c:6379",
+		"valkeys+redlock://a,b,c?drift=0.01&max_ttl=60s", "redlocks://a:6379,b:6379,c:6379?max_ttl=1m0s",
 		func(u *redisurl.URL) {
 			u.Mode, u.TLS, u.Addrs = redisurl.Redlock, true, []string{"a:6379", "b:6379", "c:6379"}
 			u.MaxTTL, u.Drift = time.Minute, 0.01
+		},
+	},
+	{
+		"redlock://a,b,c", "redlock://a:6379,b:6379,c:6379", func(u *redisurl.URL) {
+			u.Mode, u.Addrs, u.Drift = redisurl.Redlock, []string{"a:6379", "b:6379", "c:6379"}, 0.01
 		},
 	},
 

@@ -12,6 +12,7 @@ type scheme struct {
 	unix     bool
 	tls      bool
 	byOption bool // the name of the master is an option, and the path the database
+	member   bool // of a Redlock set, whose options it may have
 }
 
 // modes are those that a scheme names after the product.
