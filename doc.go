@@ -19,6 +19,8 @@
 //   - redislock (redis:// and more): a Redis or Valkey server, a replicated set
 //     under Sentinel, or a Cluster; a module of its own. Package goredislock does
 //     the same by a go-redis client that the application has already;
+//   - redislock/redlock (redlock://): several independent Redis or Valkey servers, of
+//     which a majority decides; a package of the module redislock;
 //   - memlock (mem://): one process, with faults at will, for tests.
 //
 // The URL says where the locks are; what the service can promise is in

@@ -86,6 +86,37 @@ func TestRedundancyLost(t *testing.T) {
 	})
 }
 
+// placed is a service that says where its locks are.
+type placed struct {
+	*several
+	without []string
+}
+
+func (p placed) Without(driver.Grant) ([]string, int) { return p.without, 3 }
+
+// The hook and the log name the servers that do not have the lock.
+func TestRedundancyLostNamesServers(t *testing.T) {
+	for _, c := range []struct {
+		without []string
+		want    string
+	}{
+		{[]string{"b:1"}, "on 2 of 3 servers (not on b:1), none to spare"},
+		{[]string{"b:1", "c:2"}, "on 1 of 3 servers (not on b:1, c:2), fewer than it takes"},
+	} {
+		bubble(t, func(t *testing.T, server *memlock.Server) {
+			told := make(chan fencehold.Event, 1)
+			backend := placed{newSeveral(server), c.without}
+			lease := acquire(t, newClientOn(t, backend, fencehold.WithHooks(fencehold.Hooks{
+				RedundancyLost: func(e fencehold.Event) { told <- e },
+			})), "job")
+			backend.set(lease.Fence(), 1-len(c.without))
+			if e := <-told; e.Err == nil || e.Err.Error() != c.want {
+				t.Errorf("told %v, want %q", e.Err, c.want)
+			}
+		})
+	}
+}
+
 // What the service knew before the lease was there is told after the grant.
 func TestRedundancyKnownAtTheGrant(t *testing.T) {
 	bubble(t, func(t *testing.T, server *memlock.Server) {

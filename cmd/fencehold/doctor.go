@@ -10,6 +10,7 @@ import (
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/config"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/exitcode"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/view"
+	"github.com/fencehold/fencehold/redislock/redlock"
 	"github.com/spf13/cobra"
 )
 
@@ -78,7 +79,7 @@ func (a *app) examine(ctx context.Context) (*view.Diagnosis, error) {
 		if code := exitcode.Of(err); code != exitcode.Unavailable && code != exitcode.NoPerm {
 			return nil, err
 		}
-		return &view.Diagnosis{URL: config.Redact(c.Get("url"))}, err
+		return examineUnopened(ctx, c.Get("url"), err)
 	}
 	defer client.Close() //nolint:contextcheck // to close is possible under a context that is over
 	info := client.Info()
@@ -87,4 +88,19 @@ func (a *app) examine(ctx context.Context) (*view.Diagnosis, error) {
 		err = nil // what it says of itself is all that there is
 	}
 	return &view.Diagnosis{URL: info.URL, Info: &info, Findings: findings}, err
+}
+
+// examineUnopened examines what can be reached of a lock service that could not be
+// opened: of a Redlock set those servers that answer.
+func examineUnopened(ctx context.Context, url string, err error) (*view.Diagnosis, error) {
+	d := &view.Diagnosis{URL: config.Redact(url)}
+	if !config.NamesSet(url) {
+		return d, err
+	}
+	findings, again := redlock.Diagnose(ctx, config.URLs(url)...)
+	d.Findings = findings
+	if again == nil {
+		err = nil // more of them answer by now
+	}
+	return d, err
 }

@@ -4,9 +4,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/config"
+	"github.com/fencehold/fencehold/cmd/fencehold/internal/exitcode"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/topic"
 	"github.com/fencehold/fencehold/redislock/redlock"
 	"github.com/spf13/cobra"
@@ -57,6 +59,10 @@ func (a *app) repair(ctx context.Context, force bool) error {
 	settings, err := a.settings()
 	if err != nil {
 		return err
+	}
+	if !config.NamesSet(settings.Get("url")) {
+		return &exitcode.UsageError{See: "fencehold help redlock", Err: errors.New("redlock repair is for a Redlock set; " +
+			"--url names none")}
 	}
 	set, err := redlock.Open(ctx, config.URLs(settings.Get("url"))...)
 	if err != nil {

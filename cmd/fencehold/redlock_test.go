@@ -81,6 +81,8 @@ func TestRedlockURLsRefused(t *testing.T) {
 		{[]string{"redis://a", "redis://:SECRET@b?prefx=x", "redis://c"}, `is "prefix" meant`},
 		{[]string{"redlock://a,b"}, "3 servers at least"},
 		{[]string{"redlock://a,b,c?min_replicas=1"}, "not with redlock://"},
+		{[]string{"redis://a?max_ttl=5s", "redis://b?max_ttl=5s", "redis://c"}, "another max_ttl than the first"},
+		{[]string{"redis://a?max_ttl=5s"}, "only with redlock://"},
 	} {
 		args := []string{"ls"}
 		for _, url := range c.urls {
@@ -139,8 +141,9 @@ func TestRedlockRepairRefused(t *testing.T) {
 		args []string
 		says string
 	}{
-		{78, []string{"redlock", "repair"}, "a Redlock set has 3 at least"},
-		{64, []string{"redlock", "repair", "--url", "file:///x"}, "scheme"},
+		{64, []string{"redlock", "repair"}, "redlock repair is for a Redlock set; --url names none"},
+		{64, []string{"redlock", "repair", "--url", "file:///x"}, "redlock repair is for a Redlock set"},
+		{64, []string{"redlock", "repair", "--url", "redis://a", "--url", "redis://b"}, "a Redlock set has 3 at least"},
 		{64, []string{"redlock", "repair", "extra"}, "want none"},
 		{64, []string{"redlock", "mend"}, `"mend" is not known`},
 		{64, []string{"redlock", "repair", "--url", "redlock://a,b,c?max_ttl=1"}, "max_ttl"},
@@ -193,13 +196,13 @@ func TestDoctorOfRedlock(t *testing.T) {
 	}
 	servers[0].Do("SET", "lock:fh!m", "3 40000")
 	d = b.doctor(69)
-	if !d.has("failure", "member", "of another set, of 3 servers") || !d.has("failure", "promise", "there are no locks now") {
+	if !d.has("failure", "member", "this client names 5 servers, the set of this one has 3") || !d.has("failure", "promise", "there are no locks now") {
 		t.Errorf("a server of another set: %+v", d.Findings)
 	}
 	servers[3].Kill()
 	servers[4].Kill()
-	if r := b.must(69, "doctor"); !strings.Contains(r.stdout, servers[3].Addr()) {
-		t.Errorf("three of five are down: %s", r.stdout)
+	if d = b.doctor(69); !d.has("good", "rights", "scripts run") || !d.has("failure", "connection", servers[3].Addr()) {
+		t.Errorf("three of five are down: %+v", d.Findings)
 	}
 }
 

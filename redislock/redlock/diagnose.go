@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -126,9 +127,12 @@ func (e *examination) asServer(ctx context.Context, conn redislock.Conn) {
 	defer single.Close()
 	findings, err := single.(driver.Diagnoser).Diagnose(ctx)
 	for _, f := range findings {
-		switch f.Subject {
-		case "persistence", "clock", "promise":
-		case "sentinels":
+		switch {
+		case slices.Contains([]string{"persistence", "clock", "promise"}, f.Subject):
+		case f.Subject == "replicas" && strings.HasPrefix(f.Text, "0 "):
+		case strings.Contains(f.Text, "follow no failover"):
+			e.found(driver.GradeNote, f.Subject, "it has replicas: none of them may take its place")
+		case f.Subject == "sentinels":
 			e.found(f.Grade, f.Subject, "Sentinels watch this server: a failover would put a replica in its place that "+
 				"does not have all of its locks")
 		default:

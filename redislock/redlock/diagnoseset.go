@@ -77,7 +77,7 @@ func (e *examination) refused(ctx context.Context) error {
 	if err := e.b.distinct(ctx); err != nil {
 		return err
 	}
-	return e.b.members.verdict(e.census)
+	return e.b.members.verdict(e.census, e.b.members.claim())
 }
 
 // voters are the nodes that can vote for the next lock.

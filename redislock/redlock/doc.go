@@ -15,11 +15,11 @@
 //
 // # When it is not safe
 //
-// By time, two holders never overlap as long as fewer nodes misbehave than the
-// majority has to spare. A lease that is on all of three nodes can stand one that
-// forgets it; one that is on two of three cannot: [fencehold.Lease.Redundancy] tells,
-// and a hook and a warning in the log say when nothing is left to spare. These break
-// the exclusion by time, if they meet more nodes than are to spare:
+// By time, two holders never overlap while no more nodes misbehave than the lease has to
+// spare ([fencehold.Lease.Redundancy]). A lease that is on all of three nodes can stand
+// one that forgets it; one that is on two of three cannot: a hook and a warning in the
+// log say when nothing is left to spare. These break the exclusion by time, if they meet
+// more nodes than are to spare:
 //
 //   - A node that forgets: a crash of a machine whose Redis does not write every
 //     change to disk at once, FLUSHALL, an eviction, a restored backup.
@@ -63,12 +63,18 @@
 // All clients have to name the same nodes, with the same prefix. A client that names
 // fewer or more of them, or wants a MaxTTL above that of the client which founded the
 // set, gets [fencehold.ErrInvalid]. To change the number of nodes or the MaxTTL: stop
-// all clients, delete the key lock:fh!m on every node, and wait for the old MaxTTL.
+// all clients, delete lock:fh!m and lock:fh!j on every node, and wait for the old MaxTTL.
+//
+// A client that names another node in the place of one is not noticed. To replace a
+// node, switch the old one off for good first, wait for MaxTTL or call [Repair] on a set
+// with the new one, and then name the new one to all clients: while both are up, two
+// holders are possible.
 //
 // # URLs
 //
 // The hosts are all nodes of the set; user, password, database and options are the
-// same for all. [Open] takes a URL for each instead.
+// same for all. [Open] takes a URL for each instead, which may have the options of the
+// set if all have the same.
 //
 //	redlock://HOST[:PORT],HOST[:PORT],HOST[:PORT][/DB]
 //	redlocks://...         with TLS
@@ -77,7 +83,8 @@
 //
 // Beside the options of package redislock, but for min_replicas and replica_timeout:
 //
-//	max_ttl                the longest TTL of any lock, 1s to 24h; 1m
+//	max_ttl                the longest TTL of any lock, 1s to 24h; that of the set, which
+//	                       is 1m if this client founds it
 //	drift                  how much faster one clock may run than another, 0.01 to 0.5;
 //	                       that part of each TTL is not used; 0.01
 //	node_timeout           how long to wait for one node, 1ms at least; a tenth of the

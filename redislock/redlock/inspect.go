@@ -27,12 +27,15 @@ const (
 const looking = 2 * time.Second
 
 // Inspect implements [driver.Inspector]. A lock is held by whoever has it on a
-// majority.
+// majority; where too few nodes have their memory, that is not known, and an error.
 func (b *backend) Inspect(ctx context.Context, name string) (driver.Holding, error) {
 	if err := b.enter(ctx); err != nil {
 		return driver.Holding{}, err
 	}
 	defer b.work.Done()
+	if err := b.members.stands(ctx); err != nil {
+		return driver.Holding{}, err
+	}
 	holdings, err := b.look(ctx, []string{name}, maxListed)
 	if err != nil {
 		return driver.Holding{}, err
@@ -49,6 +52,10 @@ func (b *backend) List(ctx context.Context, prefix string) iter.Seq2[driver.Hold
 			return
 		}
 		defer b.work.Done()
+		if err := b.members.stands(ctx); err != nil {
+			yield(driver.Holding{}, err)
+			return
+		}
 		names, err := b.names(ctx, prefix)
 		if err != nil {
 			yield(driver.Holding{}, err)

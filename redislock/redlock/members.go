@@ -110,9 +110,25 @@ func (m *members) marker(ctx context.Context) (string, error) {
 }
 
 // settle asks until the nodes agree on a marker, or it is clear that they will not.
-func (m *members) settle(ctx context.Context) (string, error) {
+func (m *members) settle(ctx context.Context) (string, error) { return m.repeat(ctx, m.judge) }
+
+// stands says why the nodes cannot tell who holds a lock: they are not the set, or too
+// few of them have their memory. It founds nothing.
+func (m *members) stands(ctx context.Context) error {
+	_, err := m.repeat(ctx, func(ctx context.Context, c census) (string, error) {
+		err := m.verdict(c, title{nodes: m.mine.nodes})
+		if err != nil && ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return "", err
+	})
+	return err
+}
+
+// repeat judges what the nodes say, again if that may change in a moment.
+func (m *members) repeat(ctx context.Context, judge func(context.Context, census) (string, error)) (string, error) {
 	for start, pause := time.Now(), settlePause; ; pause *= 2 {
-		marker, err := m.judge(ctx, m.first(ctx))
+		marker, err := judge(ctx, m.first(ctx))
 		if err == nil || !passes(err) || time.Since(start)+pause > settleWithin {
 			return marker, err
 		}
@@ -138,7 +154,7 @@ func (m *members) judge(ctx context.Context, c census) (string, error) {
 		return "", ctx.Err()
 	}
 	marker, _ := c.common()
-	err := m.verdict(c)
+	err := m.verdict(c, m.claim())
 	switch {
 	case err != nil || c.settled():
 		return marker, err
@@ -148,15 +164,15 @@ func (m *members) judge(ctx context.Context, c census) (string, error) {
 	return "", m.unify(ctx, c)
 }
 
-// verdict says why there are no locks as the nodes stand. It is nil where there are,
-// and where the next client has only to found the set, or to give its members the
-// same limit of TTLs.
-func (m *members) verdict(c census) error {
+// verdict says why there are no locks as the nodes stand, for a client with that claim.
+// It is nil where there are, and where the next client has only to found the set, or to
+// give its members the same limit of TTLs.
+func (m *members) verdict(c census, claim title) error {
 	marker, _ := c.common()
 	answered := c.answered()
 	switch {
 	case c.settled():
-		return parseTitle(marker).admits(m.claim())
+		return parseTitle(marker).admits(claim)
 	case len(answered) < quorum.Majority(len(c)):
 		return unready(c, "")
 	}
@@ -287,10 +303,14 @@ func (c census) shortage() string {
 		return fmt.Sprintf("no server that answers belongs to a set, and to found one takes all %d: if these had one and "+
 			"have lost their memory, \"fencehold redlock repair --force\" founds it again", len(c))
 	default:
+		advice := "if"
+		if members+len(c)-answered >= majority {
+			advice = "the others have to answer; or if"
+		}
 		return fmt.Sprintf("%d of %d servers %s the set, and it takes %d: %s %s lost the memory of it (or %s not of this "+
-			"set: are host, database and prefix right?); if nobody works under its locks, \"fencehold redlock repair "+
+			"set: are host, database and prefix right?); %s nobody works under its locks, \"fencehold redlock repair "+
 			"--force\" founds it again", members, len(c), verb(members, "knows", "know"), majority, c.having("").names(),
-			verb(answered-members, "has", "have"), verb(answered-members, "is", "are"))
+			verb(answered-members, "has", "have"), verb(answered-members, "is", "are"), advice)
 	}
 }
 

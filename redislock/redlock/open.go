@@ -129,7 +129,7 @@ func (b *backend) learn(ctx context.Context) {
 	defer cancel()
 	c := b.members.takeUntil(ctx, census.settled)
 	marker, _ := c.common()
-	if c.settled() && b.members.verdict(c) == nil {
+	if c.settled() && b.members.verdict(c, b.members.claim()) == nil {
 		b.members.known.Store(&marker)
 		b.info.MaxTTL = parseTitle(marker).maxTTL
 	}

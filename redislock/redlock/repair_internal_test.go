@@ -118,7 +118,7 @@ func TestRepairTakesTheOthers(t *testing.T) {
 		opts RepairOptions
 		says string
 	}{
-		"plain": {RepairOptions{}, "only 1 of 3 servers have their memory"},
+		"plain": {RepairOptions{}, "only 1 of 3 servers has its memory"},
 	} {
 		told, err := tryRepair(t, m, c.opts)
 		if !errors.Is(err, fencehold.ErrUnavailable) || !strings.Contains(err.Error(), c.says) {

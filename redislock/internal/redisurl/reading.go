@@ -33,6 +33,9 @@ func newReading(s scheme) *reading {
 
 // readUser reads [USER][:PASSWORD].
 func (r *reading) readUser(text string) (err error) {
+	if len(r.scheme.hostList()) > 0 && strings.Contains(text, ",") {
+		return refuse("user and password", r.scheme.hostList())
+	}
 	name, password, colon := strings.Cut(text, ":")
 	r.bareUser = name != "" && !colon
 	if r.url.Username, err = decode("user", name); err != nil {

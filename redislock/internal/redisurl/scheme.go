@@ -76,3 +76,16 @@ func (s scheme) defaultPort() string {
 	}
 	return "6379"
 }
+
+// hostList is the rule for who writes a user behind the first host of several, empty
+// where there is only one host.
+func (s scheme) hostList() string {
+	switch s.mode {
+	case Single:
+		return ""
+	case Redlock:
+		return "they stand once, before the first host, and are the same for all: give each server a URL of its own where " +
+			"they differ; percent-encode , in them as %2C"
+	}
+	return "they stand once, before the first host; percent-encode , in them as %2C"
+}

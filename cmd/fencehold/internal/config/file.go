@@ -86,18 +86,28 @@ func (u *urls) UnmarshalTOML(value any) error {
 		*u = urls(v)
 		return nil
 	case []any:
-		var list []string
-		for _, item := range v {
-			url, ok := item.(string)
-			if !ok || !serverURL.MatchString(url) {
-				return errors.New("url: a list has the URLs of the servers of a Redlock set, such as redis://HOST")
-			}
-			list = append(list, url)
-		}
-		*u = urls(JoinURLs(list))
-		return nil
+		return u.takeList(v)
 	}
 	return errors.New("url: want a string, or a list of strings")
+}
+
+// takeList takes the servers of a Redlock set. Its errors do not show an item, which may
+// have a password.
+func (u *urls) takeList(items []any) error {
+	const want = "a list has the URLs of the servers of a Redlock set, such as redis://HOST"
+	if len(items) == 0 {
+		return errors.New("url: the list is empty: " + want)
+	}
+	var list []string
+	for i, item := range items {
+		url, ok := item.(string)
+		if !ok || !serverURL.MatchString(url) || len(strings.Fields(url)) != 1 {
+			return fmt.Errorf("url: item %d of the list is no such URL: %s", i+1, want)
+		}
+		list = append(list, url)
+	}
+	*u = urls(JoinURLs(list))
+	return nil
 }
 
 // table returns the keys that were given.

@@ -24,6 +24,16 @@ func URLs(raw string) []string {
 	return items
 }
 
+// setURL is how the URL of a Redlock set begins.
+var setURL = regexp.MustCompile(`^(?:redlocks?|(?:redis|valkey)s?\+redlock)://`)
+
+// NamesSet reports whether the setting url names a Redlock set: by one URL, or by
+// several of one server each.
+func NamesSet(raw string) bool {
+	urls := URLs(raw)
+	return len(urls) > 1 || setURL.MatchString(urls[0])
+}
+
 // JoinURLs is the reverse of [URLs].
 func JoinURLs(urls []string) string { return strings.Join(urls, " ") }
 

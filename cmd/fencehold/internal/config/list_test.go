@@ -68,8 +68,9 @@ func TestListOfURLs(t *testing.T) {
 		}
 	}
 	for text, says := range map[string]string{
-		"url = ['redis://a', 'file:///b']": "a list has the URLs of the servers",
-		"url = ['redis://a', 3]":           "a list has the URLs of the servers",
+		"url = ['redis://a', 'file:///b']": "item 2 of the list is no such URL: a list has the URLs of the servers",
+		"url = [3, 'redis://a']":           "item 1 of the list is no such URL: a list has the URLs of the servers",
+		"url = []":                         "the list is empty: a list has the URLs of the servers",
 		"url = 3":                          "want a string, or a list of strings",
 		"url = ['redis://:x@a', 'redis://b', 'redis://c']\npassword_file = '" + secret + "'": "has a password already",
 	} {
@@ -83,5 +84,18 @@ func TestListOfURLs(t *testing.T) {
 	}
 	if _, err := config.Load(readable); err == nil || !strings.Contains(err.Error(), "readable by everybody") {
 		t.Errorf("a password in a list that everybody can read: %v", err)
+	}
+}
+
+// TestNamesSet: one URL of a set names one, and so do several of one server each.
+func TestNamesSet(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]bool{
+		"redlock://a,b,c": true, "valkeys+redlock://a,b,c": true, "redis+redlock://a": true, "redlocks://a": true,
+		"redis://a redis://b": true, "redis://a": false, "redis+cluster://a,b,c": false, "file:///redlock://": false, "": false,
+	} {
+		if got := config.NamesSet(raw); got != want {
+			t.Errorf("%q names a set: %v, want %v", raw, got, want)
+		}
 	}
 }

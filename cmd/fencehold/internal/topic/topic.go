@@ -92,7 +92,7 @@ Options of Redis URLs, after ? and with & between:
   sentinel_username=NAME sentinel_password=PASSWORD sentinel_password_file=PATH
                        with Sentinels: how to log in there, if they ask for it
   max_ttl=1m           with Redlock: the longest TTL of any lock; a server that has lost
-                       its memory does not vote for so long
+                       its memory does not vote for so long. That of the set unless given
   drift=0.01           with Redlock: how much faster one clock may run than another
   node_timeout=100ms   with Redlock: how long to wait for one server; a tenth of the TTL
                        unless given, between 20ms and 1s
@@ -145,14 +145,21 @@ majority, so fewer than half of the servers may be down.
   fencehold run --url redis://a.example --url redis://b.example \
                 --url redis://c.example:6380/2 LOCK -- CMD
 
-The second form is for servers that differ in more than their name. All clients must
-name the same servers, with the same prefix.
+The second form is for servers that differ in more than their name; max_ttl, drift and
+node_timeout may stand in all of its URLs, and are the same in all then.
 
-What it promises and what not: one holder at a time, by time, while fewer servers forget
-a lock, or have their clock set, than the majority has to spare. A lease with a bare
-majority is exposed to a single one: the log warns of that. A pause of the holder, and
-memory lost on a majority at once, are covered by the fencing token alone, where it is
-checked with each write.
+All clients must name the same servers, with the same prefix. Clients that name another
+server in the place of one are not noticed. To replace a server, switch the old one off
+for good first, wait for max_ttl or run "fencehold redlock repair" with the new one
+named, and then name the new one to all clients: while both are up, two holders are
+possible.
+
+What it promises and what not: one holder at a time, by time, while no more servers
+forget a lock, or have their clock set, than the lease has to spare: on all of 3 servers
+one, on all of 5 two. A lease with a bare majority is exposed to a single one: run and
+acquire warn of that. A pause of the holder, and memory lost on a majority at once, are
+covered by the fencing token alone, where it is checked with each write; after such a loss
+tokens go on rising by the clients' clocks.
 
 How to run the servers:
 
@@ -168,11 +175,13 @@ memory does not vote until max_ttl has passed; "fencehold redlock repair" lets i
 once. It takes a majority of the others to do so: of three servers, both. Where the
 majority has lost its memory there are no locks until "fencehold redlock repair --force".
 
-max_ttl is that of the client which founded the set, and no client may ask for more. To
-change it, or the number of servers, stop all clients, delete the key lock:fh!m on every
-server, and wait for the old max_ttl.
+max_ttl is that of the client which founded the set, 1 minute unless its URL says another
+one. Clients that name none take that of the set, and none may name more. To change it, or
+the number of servers, stop all clients, delete lock:fh!m and lock:fh!j on every server,
+and wait for the old max_ttl.
 
-"fencehold doctor" tells for each server whether it votes, and how many more may fail.
+"fencehold doctor" tells for each server whether it votes, how many more may fail, and
+why there are no locks, where there are none.
 `
 
 // Env lists the variables that are read and given.
