@@ -168,3 +168,35 @@ func TestRepairWithAServerDown(t *testing.T) {
 		t.Errorf("after %v: %s%s", time.Since(began), r.stdout, r.stderr)
 	}
 }
+
+// TestMinHoldOfRedlock: a set cannot keep a lock that is released.
+func TestMinHoldOfRedlock(t *testing.T) {
+	t.Parallel()
+	_, hosts := startSet(t, 3)
+	r := newBoxAt(t, "redlock://"+hosts).must(64, "run", "--min-hold", "5s", "job", "true")
+	if !strings.Contains(r.stderr, "--min-hold: a lock of redlock is free as soon as it is released") {
+		t.Errorf("run said %s", r.stderr)
+	}
+}
+
+// TestRedlockOptionsInEachURL: servers named one by one may have the options of a set,
+// which a command under the lock finds again.
+func TestRedlockOptionsInEachURL(t *testing.T) {
+	t.Parallel()
+	servers, hosts := startSet(t, 3)
+	var flags []string
+	for _, r := range servers {
+		flags = append(flags, "--url", r.URL()+"?max_ttl=40s&node_timeout=300ms")
+	}
+	b := newBox(t)
+	script := `echo "$FENCEHOLD_BACKEND"; unset FENCEHOLD_URL; exec ` + binary + ` check`
+	r := b.must(0, append([]string{"run"}, append(flags, "job", "--", "sh", "-c", script)...)...)
+	if want := "redlock://" + hosts + "?max_ttl=40s&node_timeout=300ms\n"; r.stdout != want {
+		t.Errorf("named %q, want %q", r.stdout, want)
+	}
+	flags[1] += "&db=2"
+	r = b.must(0, append([]string{"run", "--ttl", "1s"}, append(flags, "job", "--", "sh", "-c", script)...)...)
+	if !strings.Contains(r.stdout, servers[1].URL()+"?max_ttl=40s&node_timeout=300ms ") {
+		t.Errorf("servers that differ are named %q", r.stdout)
+	}
+}

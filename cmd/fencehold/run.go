@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fencehold/fencehold"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/exitcode"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/flagvalue"
 	"github.com/fencehold/fencehold/cmd/fencehold/internal/guarded"
@@ -132,11 +133,25 @@ func (a *app) runSpec(f *runflag.Flags, lock string, argv []string) (guarded.Spe
 		return guarded.Spec{}, a.usage(err)
 	}
 	return guarded.Spec{
-		Lock: lock, Open: a.open, Options: f.Options(ttl, settings.Get("owner")),
+		Lock: lock, Open: a.openFor(f), Options: f.Options(ttl, settings.Get("owner")),
 		Path: path, Args: argv, Env: os.Environ(), Grace: max(grace, time.Millisecond), Signal: sig,
 		MaxHold: f.MaxHold.Value, WarnOnly: f.OnLost == "warn", Terminal: f.OnTerminal(),
 		NoStdin: f.NoStdin, Keeper: a.keeper, NoKeeper: f.NoGuard, Notices: a.notices(),
 	}, nil
+}
+
+// openFor opens a lock service that can do what the flags ask for.
+func (a *app) openFor(f *runflag.Flags) func(context.Context, ...fencehold.Option) (*fencehold.Client, error) {
+	return func(ctx context.Context, opts ...fencehold.Option) (*fencehold.Client, error) {
+		client, err := a.open(ctx, opts...)
+		if err != nil || f.MinHold.Value == 0 || client.Features().Has(fencehold.MinHold) {
+			return client, err
+		}
+		kind := client.Info().Kind
+		_ = client.Close() //nolint:contextcheck // to close is possible under a context that is over
+		return nil, a.usagef("--min-hold: a lock of %s is free as soon as it is released: end the command later, or use "+
+			"another lock service", kind)
+	}
 }
 
 // refuseAlone refuses a lock service that lives in this process: it would grant

@@ -109,11 +109,18 @@ func (b *backend) attempt(ctx context.Context, h *hold, call redislock.Call, see
 		return driver.Grant{}, err
 	case outcome == quorum.Won:
 		return b.fix(ctx, h, r, sent)
-	case outcome == quorum.Lost:
+	case outcome == quorum.Lost, b.split(r.votes):
 		b.keys.contest(h.known)
 		return driver.Grant{}, heldBy(r.replies)
 	}
 	return driver.Grant{}, b.undecided(r)
+}
+
+// split reports whether others keep an attempt from a majority that could be had: some
+// of the nodes that answered, a majority, have the lock for somebody else.
+func (b *backend) split(votes []quorum.Vote) bool {
+	no := quorum.Count(votes, quorum.No)
+	return no > 0 && no+quorum.Count(votes, quorum.Yes) >= b.majority
 }
 
 // opened opens a request of a hold at all nodes but those that it returns: they owe
@@ -159,9 +166,7 @@ func (b *backend) fix(ctx context.Context, h *hold, r *round, sent driver.Instan
 	if took := sent.Elapsed(); took > maxAttempt {
 		return driver.Grant{}, fmt.Errorf("%w: it took %v, and may take %v", errLate, took.Round(time.Millisecond), maxAttempt)
 	}
-	b.holds.mu.Lock()
-	h.stage = held
-	b.holds.mu.Unlock()
+	b.holds.stand(h, h.ttl)
 	b.tellRedundancy(h)
 	b.listenForLosses()
 	return driver.Grant{

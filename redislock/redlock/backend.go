@@ -37,14 +37,16 @@ type backend struct {
 	holds     holds
 	told      atomic.Pointer[driver.Told]
 
-	sameMu  sync.Mutex // guards checking that the nodes are distinct servers
-	checked atomic.Bool
+	sameMu   sync.Mutex // guards checking that the nodes are distinct servers
+	checked  atomic.Bool
+	complete atomic.Bool // the nodes are compared, and who comes later is by itself
 
 	listening atomic.Int32  // how many ears listen
 	hearing   chan struct{} // a majority has begun to; passed from one who waits for it to the next
 	life      context.Context
 	end       context.CancelFunc
-	mu        sync.Mutex // guards closed, and that no work begins after it
+	cut       context.CancelFunc // ends requests, some time after the life
+	mu        sync.Mutex         // guards closed, and that no work begins after it
 	closed    bool
 	work      sync.WaitGroup
 }
@@ -64,6 +66,8 @@ func newBackend(nodes []*node, opts Options) *backend {
 	b.keys.init(opts.Prefix)
 	b.holds.init()
 	b.life, b.end = context.WithCancel(context.Background())
+	b.limits.life, b.cut = context.WithCancel(context.Background())
+	b.pays.life = b.limits.life
 	seats := make([]*seat, len(nodes))
 	for i, n := range nodes {
 		seats[i] = n.seat
@@ -91,11 +95,37 @@ func (b *backend) Close() error {
 		return nil
 	}
 	b.end()
+	cutting := time.AfterFunc(lastRequests, b.cut)
 	b.work.Wait()
-	for _, n := range b.nodes {
-		n.close()
-	}
+	cutting.Stop()
+	b.cut()
+	b.closeNodes()
 	return nil
+}
+
+// closeLimit is how long Close waits for connections to end: that of a silent server
+// ends only after the limit of its last request.
+const closeLimit = 200 * time.Millisecond
+
+// lastRequests is how long Close lets requests go on that are under way.
+const lastRequests = time.Second
+
+// closeNodes closes all connections at once. Those that have not ended within
+// closeLimit go on ending.
+func (b *backend) closeNodes() {
+	var closing sync.WaitGroup
+	for _, n := range b.nodes {
+		closing.Go(n.close)
+	}
+	closed := make(chan struct{})
+	go func() {
+		closing.Wait()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(closeLimit):
+	}
 }
 
 // begin counts work that Close waits for, and refuses what comes after Close.
@@ -179,7 +209,10 @@ func tooLong(ttl, longest time.Duration) error {
 // limits are the contexts that bound requests to one node. Rounds that begin at
 // about the same time share one: a timer for each would be a good part of what
 // they cost.
-type limits struct{ latest atomic.Pointer[limit] }
+type limits struct {
+	life   context.Context // of the requests
+	latest atomic.Pointer[limit]
+}
 
 type limit struct {
 	of     time.Duration
@@ -199,6 +232,8 @@ func (l *limits) context(d time.Duration) context.Context {
 	}
 	next := &limit{of: d, until: now.Add(d / limitShare)}
 	next.ctx, next.cancel = context.WithTimeout(context.Background(), d+d/limitShare)
+	stop := context.AfterFunc(l.life, next.cancel)
+	context.AfterFunc(next.ctx, func() { stop() })
 	l.latest.Store(next)
 	return next.ctx
 }

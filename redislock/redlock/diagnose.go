@@ -30,6 +30,7 @@ func (b *backend) Diagnose(ctx context.Context) ([]driver.Finding, error) {
 	}
 	examining.Wait()
 	set := &examination{b: b, census: c}
+	set.share("persistence", nodes)
 	var findings []driver.Finding
 	for i, e := range nodes {
 		findings = append(findings, e.findings...)
@@ -37,11 +38,11 @@ func (b *backend) Diagnose(ctx context.Context) ([]driver.Finding, error) {
 			set.unfit = append(set.unfit, c[i])
 		}
 	}
-	if ctx.Err() != nil {
-		return findings, ctx.Err()
-	}
-	if len(c.answered()) < quorum.Majority(len(c)) {
-		return findings, unready(c, "")
+	switch {
+	case ctx.Err() != nil:
+		return append(findings, set.findings...), ctx.Err()
+	case len(c.answered()) < quorum.Majority(len(c)):
+		return append(findings, set.findings...), unready(c, "")
 	}
 	set.clocks()
 	set.promise(ctx)

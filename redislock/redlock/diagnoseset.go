@@ -67,8 +67,8 @@ func (e *examination) promise(ctx context.Context) {
 	e.found(driver.GradeNote, "promise", "one holder at a time, by time, while no more servers than can be spared forget a "+
 		"lock or have their clock set, and all clocks run at the same rate to within %.3g%%", e.b.opts.Drift*100)
 	e.found(driver.GradeNote, "promise", "fencing tokens rise and are never given twice while no majority loses its "+
-		"memory at once, and then by the clients' clocks: a check of the token where the write lands refuses the older "+
-		"holder, whatever the clocks of the servers do")
+		"memory at once; then they go on by the clients' clocks: a check of the token where the write lands refuses the "+
+		"older holder")
 }
 
 // refused is what the next client that asks for a lock is answered, nil if it can have
@@ -94,4 +94,25 @@ func (e *examination) voters() census {
 // reasonOf is an error without the class that it belongs to.
 func reasonOf(err error) string {
 	return strings.TrimPrefix(err.Error(), fencehold.ErrInvalid.Error()+": ")
+}
+
+// share says once for the set what is found of a subject at each node in the same words.
+func (e *examination) share(subject string, nodes []*examination) {
+	var first *driver.Finding
+	about := func(f driver.Finding) bool { return f.Subject == subject }
+	for _, n := range nodes {
+		i := slices.IndexFunc(n.findings, about)
+		switch {
+		case i < 0:
+			return
+		case first == nil:
+			first = &n.findings[i]
+		case first.Text != n.findings[i].Text || first.Grade != n.findings[i].Grade:
+			return
+		}
+	}
+	e.found(first.Grade, subject, "of each server: %s", first.Text)
+	for _, n := range nodes {
+		n.findings = slices.DeleteFunc(n.findings, about)
+	}
 }

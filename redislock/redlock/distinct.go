@@ -2,7 +2,9 @@ package redlock
 
 import (
 	"context"
+	"errors"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/fencehold/fencehold/redislock"
@@ -23,7 +25,14 @@ func (b *backend) distinct(ctx context.Context) error {
 	defer cancel()
 	answers := make(chan identity, len(b.nodes))
 	for _, n := range b.nodes {
-		b.work.Go(func() { answers <- n.identity(ctx) })
+		b.work.Go(func() {
+			conn, err := n.conn()
+			if err != nil {
+				answers <- identity{n: n}
+				return
+			}
+			answers <- n.identity(ctx, conn)
+		})
 	}
 	seen := map[string]*node{}
 	var enough <-chan time.Time
@@ -62,15 +71,42 @@ func (i identity) refused(first *node) error {
 	return nil
 }
 
-// identity asks a node who it is.
-func (n *node) identity(ctx context.Context) identity {
-	known := identity{n: n}
-	conn, err := n.conn()
-	if err != nil {
-		return known
+// admit connects a node that was not there when the others were compared, unless it is
+// one of them. One is admitted after the other: two may be the same.
+func (b *backend) admit(n *node, conn redislock.Conn) error {
+	b.sameMu.Lock()
+	defer b.sameMu.Unlock()
+	ctx, cancel := context.WithTimeout(b.life, identifyLimit)
+	defer cancel()
+	who := n.identity(ctx, conn)
+	err := who.refused(nil)
+	var asking sync.WaitGroup
+	same := make(chan error, len(b.nodes))
+	for _, other := range b.nodes {
+		if its, failed := other.conn(); failed == nil && other != n {
+			asking.Go(func() {
+				if known := other.identity(ctx, its); known.id == who.id {
+					same <- who.refused(other)
+				}
+			})
+		}
 	}
+	asking.Wait()
+	close(same)
+	for found := range same {
+		err = errors.Join(err, found)
+	}
+	if err == nil {
+		n.connected(conn)
+	}
+	return err
+}
+
+// identity asks a node who it is.
+func (n *node) identity(ctx context.Context, conn redislock.Conn) identity {
+	known := identity{n: n}
 	asked := false
-	err = conn.Primaries(ctx, func(_ string, do redislock.Do) error {
+	err := conn.Primaries(ctx, func(_ string, do redislock.Do) error {
 		asked = true
 		reply, err := do(ctx, "INFO", "server")
 		text, _ := reply.(string)

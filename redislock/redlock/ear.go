@@ -62,13 +62,33 @@ func (e *ear) attend() error {
 	if err != nil {
 		return err
 	}
-	err = conn.Subscribe(e.b.life, redislock.Subscription{
-		Channels: []string{e.b.keys.inbox(e.b.client)},
-		Ready:    func() { e.turn(true) },
-		Message:  e.hear,
-	})
+	ended := make(chan error, 1)
+	go func() {
+		ended <- conn.Subscribe(e.b.life, redislock.Subscription{
+			Channels: []string{e.b.keys.inbox(e.b.client)},
+			Ready:    func() { e.turn(true) },
+			Message:  e.hear,
+		})
+	}()
+	err = e.await(ended)
 	e.turn(false)
 	return err
+}
+
+// await returns when the subscription has ended, or soon after the backend has: a
+// silent server says only late that it has unsubscribed.
+func (e *ear) await(ended <-chan error) error {
+	select {
+	case err := <-ended:
+		return err
+	case <-e.b.life.Done():
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(closeLimit):
+		return e.b.life.Err()
+	}
 }
 
 // turn takes note of whether the ear listens. What was published before a majority
@@ -121,14 +141,35 @@ func (b *backend) handed(n *node, holder, key string) {
 	}
 	b.holds.mu.Lock()
 	h.touched |= n.bit()
-	if h.stage == held {
-		h.have |= n.bit()
-	}
+	standing := h.stage == held
 	b.holds.mu.Unlock()
-	if h.wait != nil {
+	switch {
+	case standing:
+		b.prolong(n, h)
+	case h.wait != nil:
 		h.wait.hear(n)
 	}
-	b.tellRedundancy(h)
+}
+
+// prolong has a node that was handed to a holder keep that for as long as the others:
+// a hand-over is short.
+func (b *backend) prolong(n *node, h *hold) {
+	if b.begin() != nil {
+		return
+	}
+	b.work.Go(func() {
+		a, err := n.eval(b.pays.context(payLimit), redislock.Call{
+			Script: renewScript, Keys: h.known.all[:2], Args: []string{h.holder, millis(h.ttl), "0", b.keys.kin},
+		})
+		b.holds.mu.Lock()
+		h.due &^= n.bit()
+		if err == nil && a.code == codeGranted && h.stage == held {
+			h.have |= n.bit()
+		}
+		b.holds.mu.Unlock()
+		b.tellRedundancy(h)
+	})
+	b.work.Done()
 }
 
 // revoked tells of the loss of a grant once a majority has said so.

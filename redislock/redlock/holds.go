@@ -19,8 +19,9 @@ func (n *node) bit() uint64 { return 1 << n.index }
 // holds are what a client knows of its holder ids. Whatever comes in for one that is
 // not among them is given back.
 type holds struct {
-	mu  sync.Mutex // guards all holds, too
-	all map[string]*hold
+	mu   sync.Mutex // guards all holds, too
+	all  map[string]*hold
+	most int // how many there may be before those are looked for that have run out
 	// past are those that are over and have requests that were not answered.
 	past map[string]*hold
 	// ending are those of waits that are being released on all nodes: word of a
@@ -47,13 +48,15 @@ type hold struct {
 	entry  string // in the lines; empty if it is in none
 
 	stage   stage
-	have    uint64 // the nodes that have the value
-	touched uint64 // those that may have the value, or the entry
-	open    uint64 // those that have a request and have not answered it
-	silent  uint64 // those that have not answered one in time
-	asks    int    // how many attempts were begun
-	end     *round // that releases it
-	revoked uint64 // those that said that the grant was revoked
+	until   time.Time // when a grant has certainly run out
+	have    uint64    // the nodes that have the value
+	touched uint64    // those that may have the value, or the entry
+	open    uint64    // those that have a request and have not answered it
+	silent  uint64    // those that have not answered one in time
+	asks    int       // how many attempts were begun
+	end     *round    // that releases it
+	due     uint64    // those that have it in line, and may hand the lock over yet
+	revoked uint64    // those that said that the grant was revoked
 
 	lost  bool // the last round of a wait came to nothing
 	heard bool // the last round has heard from all nodes, or not in time
@@ -76,7 +79,36 @@ func (hs *holds) begin(h *hold) (begun *hold, known bool) {
 		hs.all[h.holder] = h
 	}
 	begun.asks++
+	hs.forget()
 	return begun, known
+}
+
+// minForget is how many holds there are before those are looked for that have run
+// out, and were never released. It doubles with those that are left.
+const minForget = 1024
+
+// forget drops them. The caller has the mutex.
+func (hs *holds) forget() {
+	if len(hs.all) < max(hs.most, minForget) {
+		return
+	}
+	now := time.Now()
+	for holder, h := range hs.all {
+		if h.stage == held && now.After(h.until) {
+			delete(hs.all, holder)
+		}
+	}
+	hs.most = 2 * len(hs.all)
+}
+
+// stand takes note that a hold is a grant, or is one for longer. A lease ends sooner, by
+// its own clock.
+func (hs *holds) stand(h *hold, ttl time.Duration) {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	if h.stage != over {
+		h.stage, h.until = held, time.Now().Add(ttl+time.Minute)
+	}
 }
 
 // asksOf returns how many attempts a hold has made.
@@ -170,6 +202,10 @@ func (b *backend) noteGrant(h *hold, n *node, got reply) {
 	if errors.Is(got.err, errSilent) {
 		h.silent |= n.bit()
 	}
+	h.due &^= n.bit()
+	if got.err == nil && got.code == codeWaiting {
+		h.due |= n.bit()
+	}
 	var undo *debt
 	end := h.end
 	if left && h.stage == over && end == nil {
@@ -244,7 +280,7 @@ func (b *backend) tellRedundancy(h *hold) {
 	told := b.told.Load()
 	b.holds.mu.Lock()
 	spare := count(h.have) - b.majority
-	news := h.stage == held && h.heard && (!h.told || h.spare != spare)
+	news := h.stage == held && h.heard && h.due == 0 && (!h.told || h.spare != spare)
 	if news {
 		h.told, h.spare = true, spare
 	}

@@ -201,7 +201,7 @@ func TestSetThatCannotBeUsed(t *testing.T) {
 		before := markers(nodes)
 		_, err := newMembership(t, c.maxTTL, nodes...).marker(t.Context())
 		if !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.says) ||
-			c.kind == fencehold.ErrUnavailable && !strings.Contains(err.Error(), "redlock repair --force") {
+			errors.Is(c.kind, fencehold.ErrUnavailable) && !strings.Contains(err.Error(), "redlock repair --force") {
 			t.Errorf("%s: %v, want %v with %q", c.name, err, c.kind, c.says)
 		}
 		if got := markers(nodes); got != before {

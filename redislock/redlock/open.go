@@ -39,7 +39,7 @@ func Diagnose(ctx context.Context, urls ...string) ([]driver.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer b.Close()
+	defer func() { _ = b.Close() }()
 	if err := awaitMost(ctx, len(nodes), b.dialAll(nodes)); err != nil {
 		return nil, err
 	}
@@ -92,6 +92,7 @@ func openNodes(ctx context.Context, urls []redisurl.URL, opts Options) (driver.B
 	if err == nil {
 		err = b.unconnected()
 	}
+	b.complete.Store(true) // who connects from now on is compared by itself
 	if err == nil {
 		err = b.distinct(ctx)
 	}
@@ -224,7 +225,16 @@ func (b *backend) dial(ctx context.Context, n *node, u redisurl.URL) error {
 		n.unreached(err)
 		return err
 	}
-	n.connected(owned{Conn: redislock.NewRueidisConn(client), close: client.Close})
+	conn := owned{Conn: redislock.NewRueidisConn(client), close: client.Close}
+	if !b.complete.Load() {
+		n.connected(conn)
+		return nil
+	}
+	if err := b.admit(n, conn); err != nil {
+		client.Close()
+		n.unreached(err)
+		return err
+	}
 	return nil
 }
 

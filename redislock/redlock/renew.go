@@ -85,6 +85,9 @@ func (v *renewal) wait(ctx context.Context) (driver.Grant, error) {
 		}
 		renewed.Token = fence.Token(token)
 	}
+	if v.hold != nil {
+		v.b.holds.stand(v.hold, v.ttl)
+	}
 	renewed.Sent, renewed.TTL = v.sent, v.b.usable(quorum.Left(v.round.votes))
 	return renewed, nil
 }
@@ -115,7 +118,7 @@ func (v *renewal) ended() {
 		}
 	}
 	v.b.holds.mu.Lock()
-	h.have = have
+	h.have, h.due = have, 0
 	h.touched |= have
 	v.b.holds.mu.Unlock()
 	v.b.heardAll(h)

@@ -77,7 +77,9 @@ func (r *repair) note(keys []string, answer string, found map[string]lock) {
 		}
 		value := rest[:length]
 		answer = rest[length:]
-		if left == -2 {
+		// Without a prefix every string of the server may be a lock: those without an
+		// end are not, but data of applications.
+		if left == -2 || left < 0 && r.m.keys.prefix == "" {
 			continue
 		}
 		lasts := time.Duration(left) * time.Millisecond

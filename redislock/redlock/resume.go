@@ -2,6 +2,7 @@ package redlock
 
 import (
 	"context"
+	"time"
 
 	"github.com/fencehold/fencehold/driver"
 	"github.com/fencehold/fencehold/redislock/redlock/internal/quorum"
@@ -19,9 +20,10 @@ func (b *backend) Resume(ctx context.Context, name, holder string) (driver.Grant
 	}
 	v := b.newRenewal(driver.Grant{Name: name, Holder: holder, Sent: driver.Now()}, 1)
 	longest, _ := b.maxTTL()
-	h, known := b.holds.begin(&hold{known: b.keys.of(name), holder: holder, stage: held, ttl: longest})
+	h, known := b.holds.begin(&hold{known: b.keys.of(name), holder: holder, stage: held, ttl: longest, until: time.Now().Add(longest)})
 	v.hold = h
 	v.round.limit = b.nodeTimeout(longest)
+	v.round.decide = decideToken
 	v.round.start(0)
 	grant, err := v.wait(ctx)
 	if err != nil {
@@ -34,6 +36,19 @@ func (b *backend) Resume(ctx context.Context, name, holder string) (driver.Grant
 	b.describe(h, v.round)
 	b.listenForLosses()
 	return grant, nil
+}
+
+// decideToken is [quorum.Decide] where the token has to be found out: the nodes of a
+// majority may have different numbers, of which another answer can say which it is.
+func decideToken(votes []quorum.Vote) quorum.Outcome {
+	outcome := quorum.Decide(votes)
+	if outcome != quorum.Won || quorum.Count(votes, quorum.None) == 0 {
+		return outcome
+	}
+	if _, agreed := quorum.Agreed(votes); !agreed {
+		return quorum.Open
+	}
+	return outcome
 }
 
 // describe takes the description of a grant's owner from what the nodes have.

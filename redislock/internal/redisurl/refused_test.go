@@ -39,6 +39,8 @@ var refused = []struct{ raw, rule string }{
 	{"redis://u:hunter", "host 1 of 1: the port"},
 
 	{"redis://", "host: missing"},
+	{"redlock://a,u:" + encoded + "@b,c", "before the first host, and are the same for all: give each server a URL"},
+	{"redis+cluster://a,u:" + encoded + "@b,c", "before the first host; percent-encode , in them"},
 	{"redis:///0", "host: missing"},
 	{"redis://u:" + encoded + "@", "host: missing"},
 	{"redis://a,b", "redis+cluster://"},
