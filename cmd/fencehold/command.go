@@ -130,7 +130,8 @@ func (a *app) tree() *cobra.Command {
 
 // globalFlags are those that every command takes.
 func (a *app) globalFlags(flags *pflag.FlagSet) {
-	flags.Var(new(urlFlag), "url", "where the locks are kept; once for each server of a Redlock set; see fencehold help urls (default file://)")
+	flags.Var(new(urlFlag), "url", "where the locks are kept; once for each server of a Redlock set;"+
+		" see fencehold help urls (default file://)")
 	flags.String("config", "", "configuration file (see fencehold help config)")
 	flags.String("profile", "", "profile of the configuration file")
 	flags.String("log-format", "text", "messages on standard error: text or json")

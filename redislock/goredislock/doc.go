@@ -6,6 +6,8 @@
 //	backend, err := goredislock.New(rdb, nil)
 //	locks, err := fencehold.New(backend)
 //
+// [NewConn] makes of several clients what package redlock takes for independent servers.
+//
 // # What the client should look like
 //
 // Requests are not repeated by go-redis, whatever its MaxRetries say: package

@@ -151,8 +151,8 @@ func (e *examination) membership() {
 	set, named := parseTitle(marker), len(e.b.nodes)
 	switch t := parseTitle(mine.marker); {
 	case mine.marker != "" && t.nodes != named:
-		e.found(driver.GradeFailure, "member", "this client names %d servers, the set of this one has %d: correct the URL, or "+
-			"see fencehold help redlock to change the size", named, t.nodes)
+		e.found(driver.GradeFailure, "member", "this client names %d servers, the set of this one has %d: correct the URL, "+
+			"or see fencehold help redlock to change the size", named, t.nodes)
 	case mine.marker != "":
 		e.found(driver.GradeGood, "member", "of a set of %d servers, for TTLs of %v at most", t.nodes, t.maxTTL)
 	case (marker == "" || set.nodes != named) && !mine.joining():
@@ -161,8 +161,9 @@ func (e *examination) membership() {
 		e.found(driver.GradeWarning, "member", "it has lost its memory and does not vote, or is not a server or database of "+
 			"this set")
 	case mine.joining():
+		left := coarse(max(set.maxTTL-mine.since(), 0))
 		e.found(driver.GradeWarning, "member", "it has lost its memory and does not vote; joining for %v, it can "+
-			"vote in %v (fencehold redlock repair makes that now)", coarse(mine.since()), coarse(max(set.maxTTL-mine.since(), 0)))
+			"vote in %v (fencehold redlock repair makes that now)", coarse(mine.since()), left)
 	default:
 		e.found(driver.GradeWarning, "member", "it has lost its memory and does not vote, unless it is not a server or "+
 			"database of this set; the next lock lets it join, which takes %v (fencehold redlock repair makes that now)",

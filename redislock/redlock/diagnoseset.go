@@ -64,8 +64,8 @@ func (e *examination) promise(ctx context.Context) {
 		e.found(driver.GradeGood, "promise", "all %d servers vote, and a lock takes %d: %d of them may fail",
 			n, majority, spare)
 	}
-	e.found(driver.GradeNote, "promise", "one holder at a time, by time, while no more servers than can be spared forget a "+
-		"lock or have their clock set, and all clocks run at the same rate to within %.3g%%", e.b.opts.Drift*100)
+	e.found(driver.GradeNote, "promise", "one holder at a time, by time, while no more servers than can be spared forget "+
+		"a lock or have their clock set, and all clocks run at the same rate to within %.3g%%", e.b.opts.Drift*100)
 	e.found(driver.GradeNote, "promise", "fencing tokens rise and are never given twice while no majority loses its "+
 		"memory at once; then they go on by the clients' clocks: a check of the token where the write lands refuses the "+
 		"older holder")

@@ -33,7 +33,8 @@ func (e *nodesError) add(n *node, err error) {
 // Error names the nodes.
 func (e *nodesError) Error() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%d of %d servers %s, and it takes %d", e.agreed, e.of, cmp.Or(e.verb, "agreed"), quorum.Majority(e.of))
+	did := cmp.Or(e.verb, "agreed")
+	fmt.Fprintf(&text, "%d of %d servers %s, and it takes %d", e.agreed, e.of, did, quorum.Majority(e.of))
 	for _, said := range e.said {
 		text.WriteString("; " + said.Error())
 	}
@@ -50,8 +51,8 @@ func (e *nodesError) Is(target error) bool {
 func (e *nodesError) As(target any) bool { return refusedAll(e.said, e.of, target) }
 
 // errAbstains is what a node says that does not vote.
-var errAbstains = errors.New("does not vote, because it has lost its memory: it will once the longest TTL has " +
-	"passed, or after \"fencehold redlock repair\"")
+var errAbstains = errors.New("does not vote, because it has lost its memory (or is not a server or database of this " +
+	"set): it will once the longest TTL has passed, or after \"fencehold redlock repair\"")
 
 // errUndecided is what a node is said to have answered that others came before.
 var errUndecided = errors.New("had not answered when there could be no majority any more")

@@ -298,7 +298,8 @@ func (c census) shortage() string {
 	answered, majority := len(c.answered()), quorum.Majority(len(c))
 	switch _, members := c.common(); {
 	case answered < majority:
-		return fmt.Sprintf("%d of %d servers %s, and it takes %d", answered, len(c), verb(answered, "answers", "answer"), majority)
+		do := verb(answered, "answers", "answer")
+		return fmt.Sprintf("%d of %d servers %s, and it takes %d", answered, len(c), do, majority)
 	case c.blank():
 		return fmt.Sprintf("no server that answers belongs to a set, and to found one takes all %d: if these had one and "+
 			"have lost their memory, \"fencehold redlock repair --force\" founds it again", len(c))

@@ -85,8 +85,8 @@ func (r *repair) hopeless(c census, members int) error {
 		e.text = "no server belongs to a set yet: the first lock founds it"
 	case !c.blank():
 		e.text = fmt.Sprintf("only %d of %d servers %s memory, and it takes %d to know every lock (without: %s): if "+
-			"nobody works under a lock of this set, --force founds it again", members, len(c), verb(members, "has its", "have their"),
-			quorum.Majority(len(c)), c.having("").names())
+			"nobody works under a lock of this set, --force founds it again", members, len(c),
+			verb(members, "has its", "have their"), quorum.Majority(len(c)), c.having("").names())
 	}
 	return e
 }
