@@ -58,7 +58,9 @@
 // has ended by then; [Repair], or "fencehold redlock repair", copies to it what the
 // others know and lets it vote at once. Both take a majority of the other nodes. If
 // a majority has lost its memory there are no locks, only
-// [fencehold.ErrUnavailable], until Repair is called with Force.
+// [fencehold.ErrUnavailable], until Repair is called with Force. If all nodes have lost
+// it at once, they look like a new set: the next client founds it, whoever still works
+// under a lock of before.
 //
 // All clients have to name the same nodes, with the same prefix. A client that names
 // fewer or more of them, or wants a MaxTTL above that of the client which founded the

@@ -49,7 +49,7 @@ func (m *members) help(ctx context.Context, s *seat) time.Duration {
 	case mine.err != nil || mine.marker == marker:
 		return tendAgain
 	case mine.marker == "":
-		return m.letIn(ctx, c, mine, marker)
+		return m.letIn(ctx, mine, marker)
 	case parseTitle(mine.marker).nodes == parseTitle(marker).nodes:
 		// It has forgotten nothing: founders had different limits.
 		_, _ = m.retitle(ctx, mine, marker)
@@ -74,7 +74,7 @@ func (c census) enoughFor(s *seat) bool {
 
 // letIn lets a node vote that has been joining for the longest TTL, or sees to it
 // that it is joining.
-func (m *members) letIn(ctx context.Context, c census, s standing, marker string) time.Duration {
+func (m *members) letIn(ctx context.Context, s standing, marker string) time.Duration {
 	wait := parseTitle(marker).maxTTL
 	if !s.joining() {
 		return m.begin(ctx, s, wait)
@@ -82,6 +82,11 @@ func (m *members) letIn(ctx context.Context, c census, s standing, marker string
 	if left := wait - s.since(); left > 0 {
 		return left + tendSlack
 	}
+	// Asked for only now: until the time was over, an attempt that had the vote of this
+	// node may have been decided after the others answered.
+	limit, cancel := context.WithTimeout(ctx, m.limit)
+	defer cancel()
+	c := m.takeUntil(limit, func(c census) bool { return c.enoughFor(s.seat) })
 	counter, ok := c.counterBeside(s.seat, marker)
 	if !ok {
 		return tendAgain
