@@ -20,6 +20,7 @@ func TestUndecidedRenewalSaysWhoHasIt(t *testing.T) {
 		s := startSet(t, 3)
 		c := s.client(t, 30*time.Second, fencehold.WithoutRenewal())
 		lease := acquire(t, c, job)
+		s.everywhere(t, lease)
 		s[1].Do("DEL", jobKey)
 		if value != "" {
 			s[1].Do("SET", jobKey, value, "PX", "60000")

@@ -45,6 +45,7 @@ func TestMend(t *testing.T) {
 	s := startSet(t, 3)
 	p := s.peer(t)
 	lease := acquire(t, p.Client, job)
+	s.everywhere(t, lease)
 	s[1].Do("DEL", jobKey)
 	s[1].Do("SET", "lock:fh!h", "1")
 	if err := lease.Extend(bounded(t), 10*time.Second); err != nil {
@@ -71,6 +72,7 @@ func TestRace08LateMend(t *testing.T) {
 	p := s.peerWith(t, redlock.Options{NodeTimeout: 500 * time.Millisecond}, fencehold.WithoutRenewal())
 	for _, taken := range []bool{false, true} {
 		lease := acquire(t, p.Client, job)
+		s.everywhere(t, lease)
 		s[2].Do("DEL", jobKey)
 		late := p.proxies[2].HoldRequests(redlock.MendSHA)
 		if err := lease.Extend(bounded(t), 20*time.Second); err != nil {
@@ -123,6 +125,7 @@ func TestLostOnAMajority(t *testing.T) {
 	s := startSet(t, 3)
 	p := s.peer(t)
 	lease := acquire(t, p.Client, job)
+	s.everywhere(t, lease)
 	s[0].Do("DEL", jobKey)
 	s[1].Do("DEL", jobKey)
 	mustBe(t, lease.Extend(bounded(t), 10*time.Second), fencehold.ErrLost)

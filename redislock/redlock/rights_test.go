@@ -70,6 +70,7 @@ func TestRightsSufficeForASet(t *testing.T) {
 	if listed != 1 {
 		t.Errorf("%d locks are listed, want 1", listed)
 	}
+	s.everywhere(t, got)
 	s[1].Do("FLUSHDB")
 	cycle(t, a, "notices")
 	set, err := redlock.Open(t.Context(), url)
