@@ -17,4 +17,13 @@ var (
 	releaseScript = script.New(sources, "release")
 	revokeScript  = script.New(sources, "revoke")
 	inspectScript = script.New(sources, "inspect")
+
+	// Of the members.
+	stateScript   = script.New(sources, "state")
+	foundScript   = script.New(sources, "found")
+	joinScript    = script.New(sources, "join")
+	admitScript   = script.New(sources, "admit")
+	retitleScript = script.New(sources, "retitle")
+	showScript    = script.New(sources, "show")
+	putScript     = script.New(sources, "put")
 )
